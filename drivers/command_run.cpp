@@ -135,6 +135,7 @@ struct RunCommand {
     run_collectively(communicator, [&] { check = make_source_check(amplitudes, integrals, share); });
     for (int stage = 0; stage < check->stages(); ++stage) {
       std::vector<double> found;
+      if (shared) check->read_together(stage, *communicator);
       run_collectively(communicator, [&] { found = check->run(stage); });
       if (shared) communicator->allreduce_sum(found);
       run_collectively(communicator, [&] { check->accept(stage, found); });

@@ -23,6 +23,7 @@
 #include "tce_tiles/dump_slabs.hpp"
 #include "tce_tiles/factor_check.hpp"
 #include "tce_tiles/factor_irreps.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
 #include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/small_arrays_check.hpp"
 
@@ -57,13 +58,15 @@ class DumpChecker final : public SourceCheck {
  public:
   DumpChecker(const DenseInput& input, const DumpCheck& check)
       : input_(input), other_(check.test_with == &input ? nullptr : check.test_with), check_(check) {
-    if (check.integrals) hold_factors(input);
     read_small_arrays();
     if (find_equations()) set_up_singles();
     plan();
   }
 
   int stages() const override { return 2; }
+  void read_together(int stage, Communicator& communicator) override {
+    if (stage == 0) hold_factors(&communicator);
+  }
   std::vector<double> run(int stage) override;
   void accept(int stage, std::span<const double> sums) override;
   Measurements measurements() const override { return measured_; }
@@ -95,7 +98,7 @@ class DumpChecker final : public SourceCheck {
   /// and the factors limit their size. If irreps forbid integrals, `factor_irreps_` makes and checks them.
   static const DenseFactors* factors(const DenseInput& input) { return input.factor_source.get(); }
 
-  void hold_factors(const DenseInput& input);
+  void hold_factors(Communicator* communicator);
   void read_small_arrays();
   bool find_equations();
   void set_up_singles();
@@ -128,10 +131,15 @@ class DumpChecker final : public SourceCheck {
   Measurements measured_;
 };
 
-/// Keeps the factors that the check needs in memory, if the integrals of `input` come from factors.
-void DumpChecker::hold_factors(const DenseInput& input) {
-  if (input.factor_source == nullptr) return;
-  held_.push_back(input.factor_source->acquire_factors(check_.stop));
+/// Keeps the factors of holes in memory from now on, if the check needs them. Collective if `communicator` is not null.
+void DumpChecker::hold_factors(Communicator* communicator) {
+  const auto hold = [&](const DenseInput& input) {
+    auto held = acquire_factors_of_ranks(input.factor_source.get(), communicator, check_.stop);
+    if (held) held_.push_back(std::move(held));
+  };
+  if (!held_.empty()) return;
+  if (check_.integrals) hold(input_);
+  if (singles_) hold(input_of_integrals());
 }
 
 void DumpChecker::read_small_arrays() {
@@ -192,7 +200,6 @@ void DumpChecker::set_up_singles() {
     virtuals[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::particle, spin))];
   }
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
-  hold_factors(input_of_integrals());
   slabs_.emplace(own_, arrays_of_integrals(), header_);
   slabs_->describe(problem);
   use_single_threaded_blas();
@@ -361,6 +368,7 @@ void DumpChecker::add_singles(Spin spin) {
 }
 
 std::vector<double> DumpChecker::run(int stage) {
+  hold_factors(nullptr);
   const std::vector<Job>& all = jobs_[static_cast<std::size_t>(stage)];
   const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
   std::vector<const Job*> mine;

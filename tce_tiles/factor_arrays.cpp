@@ -15,14 +15,11 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/buffer.hpp"
-#include "cxx/base/byte_amount.hpp"
+#include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/base/free_memory.hpp"
-#include "cxx/base/large_pages.hpp"
-#include "cxx/base/threads.hpp"
 #include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/factor_bands.hpp"
-#include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/factor_rows.hpp"
 #include "tce_tiles/packed_pairs.hpp"
 
 namespace trifuse {
@@ -32,92 +29,6 @@ namespace {
 bool has_rows(const DumpHeader& header, const FactorSpec& spec) {
   return header.size(spec.p) > 0 && header.size(spec.q) > 0;
 }
-
-/// Throws SystemError if the memory does not suffice. A damaged file may say that it has any number of elements.
-void require_memory(double doubles, const ArrayLabel& label) {
-  const double need = sizeof(double) * doubles, free = free_memory();
-  if (need <= free) return;
-  throw SystemError(fmt::format("{} takes {} of memory, but {} are free; use a machine with more memory.", label.text(),
-                                format_bytes(need), format_bytes(free)));
-}
-
-/// The factors of one pair of spaces in memory: for each pair of orbitals p and q a row over the auxiliary functions Q.
-/// Symmetric factors have rows only for p >= q.
-class FactorRows {
- public:
-  /// Reads the factors. Throws InputError if the elements are not valid. `stop`: as of FactorSource::acquire_factors().
-  FactorRows(const FactorBands& bands, const std::atomic<bool>* stop)
-      : symmetric_(bands.symmetric()), auxiliary_(bands.auxiliary()), q_count_(bands.q_count()) {
-    const std::int64_t p_count = bands.p_count(), rows = symmetric_ ? pair_count(p_count) : p_count * q_count_;
-    require_memory(static_cast<double>(rows) * static_cast<double>(auxiliary_), bands.array().label());
-    rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, rows * auxiliary_)));
-    advise_large_pages(rows_.data(), rows_.size() * sizeof(double));
-    bands.visit(0, auxiliary_, available_threads(), [&](const FactorBands::Band& band) {
-      stop_reading(stop);
-      const std::int64_t plane = p_count * q_count_;
-      for (std::int64_t p = 0; p < p_count; ++p) {
-        for (std::int64_t q = 0; q < (symmetric_ ? p + 1 : q_count_); ++q) {
-          const double* const from = band.planes + p * q_count_ + q;
-          double* const to = rows_.data() + number_of(p, q) * auxiliary_ + band.begin;
-          for (std::int64_t k = 0; k < band.count; ++k) to[k] = from[k * plane];
-        }
-      }
-    });
-  }
-
-  /// Returns the rows of orbital p with the orbitals q, q + 1, ..., q + count - 1: an array [count,naux]. It is in
-  /// `buffer` unless the rows stand side by side in memory.
-  const double* rows(std::int64_t p, std::int64_t q, std::int64_t count, Buffer& buffer) const {
-    if (!symmetric_ || q + count <= p + 1) return row(p, q);
-    buffer.reserve(static_cast<std::size_t>(count * auxiliary_));
-    for (std::int64_t k = 0; k < count; ++k) std::copy_n(row(p, q + k), auxiliary_, buffer.data() + k * auxiliary_);
-    return buffer.data();
-  }
-
-  /// Copies the rows of all pairs of orbitals p and q to `out` [p,q,naux].
-  void copy(const ClassOrbitals& p, const ClassOrbitals& q, std::span<double> out) const {
-    double* to = out.data();
-    for (std::int64_t n = 0; n < p.count; ++n) {
-      for (std::int64_t k = 0; k < q.count; ++k) to = std::copy_n(row(p.begin + n, q.begin + k), auxiliary_, to);
-    }
-  }
-
- private:
-  /// Returns the row of a pair of orbitals, [naux].
-  const double* row(std::int64_t p, std::int64_t q) const { return rows_.data() + number_of(p, q) * auxiliary_; }
-  std::int64_t number_of(std::int64_t p, std::int64_t q) const {
-    return symmetric_ ? pair_number(p, q) : p * q_count_ + q;
-  }
-
-  const bool symmetric_;
-  const std::int64_t auxiliary_, q_count_;
-  Buffer rows_;
-};
-
-/// The factors of one pair of spaces: in bands, or in memory.
-class Factors {
- public:
-  explicit Factors(FactorBands bands) : bands_(std::move(bands)) {}
-
-  const FactorBands& bands() const { return bands_; }
-  /// The factors in memory. Reads them if they are not there. Thread-safe. Throws InputError if the elements are not
-  /// valid. `stop`: as of FactorSource::acquire_factors().
-  std::shared_ptr<const FactorRows> rows(const std::atomic<bool>* stop) const {
-    const std::lock_guard lock(mutex_);
-    if (!rows_) rows_ = std::make_shared<const FactorRows>(bands_, stop);
-    return rows_;
-  }
-  /// Frees the memory when no thread uses it. A later call of rows() reads the factors again.
-  void forget() const {
-    const std::lock_guard lock(mutex_);
-    rows_.reset();
-  }
-
- private:
-  const FactorBands bands_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const FactorRows> rows_;
-};
 
 /// An integral array [p,q,r,s] = sum_Q left[Q,p,q] right[Q,r,s].
 class ArrayOfFactors final : public DenseArray {
@@ -183,22 +94,16 @@ class ArraysOfFactors final : public DenseArrays, public DenseFactors {
 
   std::int64_t auxiliary() const override { return auxiliary_; }
   std::shared_ptr<const void> acquire_factors(const std::atomic<bool>* stop) const override {
-    // The object frees the memory of the factors, also if this source ceases to exist before.
-    const auto forget = [all = factors_](const void*) {
-      for (const auto& [pair, factors] : all) factors->forget();
-    };
-    std::shared_ptr<const void> held;
-    {
-      const std::lock_guard lock(mutex_);
-      held = held_.lock();
-      if (!held) {
-        held = std::shared_ptr<const void>(this, forget);
-        held_ = held;
-      }
-    }
-    for (const auto& [pair, factors] : factors_) {
-      if (space_of(pair.first) == Space::hole) factors->rows(stop);
-    }
+    std::shared_ptr<const void> held = hold();
+    for (const Factors* factors : factors_of_holes()) factors->rows(stop);
+    return held;
+  }
+  std::shared_ptr<const void> acquire_factors_together(Communicator& communicator,
+                                                       const std::atomic<bool>* stop) const override {
+    // Ranks with different factors would wait for each other for ever.
+    expect_same(communicator, shapes());
+    std::shared_ptr<const void> held = hold();
+    for (const Factors* factors : factors_of_holes()) factors->read_together(communicator, stop);
     return held;
   }
 
@@ -224,6 +129,37 @@ class ArraysOfFactors final : public DenseArrays, public DenseFactors {
   /// Copies the factors of two ranges of orbitals to `out` [p,q,naux].
   void copy(const ClassOrbitals& p, const ClassOrbitals& q, std::span<double> out) const {
     if (!out.empty()) factors_of(p.orbital_class, q.orbital_class)->rows(nullptr)->copy(p, q, out);
+  }
+
+  /// Returns an object that frees the memory of the factors when it ceases to exist, also if this source ceases to
+  /// exist before.
+  std::shared_ptr<const void> hold() const {
+    const auto forget = [all = factors_](const void*) {
+      for (const auto& [pair, factors] : all) factors->forget();
+    };
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<const void> held = held_.lock();
+    if (!held) {
+      held = std::shared_ptr<const void>(this, forget);
+      held_ = held;
+    }
+    return held;
+  }
+
+  /// The factors that have a hole.
+  std::vector<const Factors*> factors_of_holes() const {
+    std::vector<const Factors*> all;
+    for (const auto& [pair, factors] : factors_) {
+      if (space_of(pair.first) == Space::hole) all.push_back(factors.get());
+    }
+    return all;
+  }
+
+  /// The numbers of auxiliary functions and of orbitals.
+  std::vector<double> shapes() const {
+    std::vector<double> numbers = {static_cast<double>(auxiliary_), header_.restricted ? 1.0 : 0.0};
+    for (const OrbitalClass c : orbital_classes) numbers.push_back(static_cast<double>(header_.size(c)));
+    return numbers;
   }
 
   std::vector<ArraySpec> all_integrals() const {

@@ -12,6 +12,8 @@
 
 namespace trifuse {
 
+class Communicator;
+
 /// Consecutive orbitals of one class: numbers [begin, begin + count) in the sorted order of the class.
 struct ClassOrbitals {
   OrbitalClass orbital_class;
@@ -22,6 +24,11 @@ struct ClassOrbitals {
 inline ClassOrbitals orbitals_of(const TileSpace& space, const Tile& tile) {
   return {tile.orbital_class, tile.offset - space[space.first(tile.orbital_class)].offset, tile.size};
 }
+
+/// The auxiliary functions [begin, begin + count).
+struct AuxiliaryRange {
+  std::int64_t begin, count;
+};
 
 /// The factors B[Q,b,c] of consecutive auxiliary functions Q and of all particles b and c of one spin.
 struct FactorBand {
@@ -50,6 +57,11 @@ class FactorSource {
     static_cast<void>(stop);
     return nullptr;
   }
+  /// As acquire_factors(), but each rank may read only a part of the factors and get the other parts from other ranks.
+  /// Collective. Throws InputError if the ranks have factors of different sizes; if one rank throws, all ranks throw.
+  /// `communicator`: its ranks have shared arrays. See acquire_factors_of_ranks().
+  virtual std::shared_ptr<const void> acquire_factors_together(Communicator& communicator,
+                                                               const std::atomic<bool>* stop) const;
   /// Reads B[Q,h,p] of holes and particles of one spin into `out` [h,p,Q].
   virtual void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const = 0;
   /// Reads B[Q,b,c] of all particles b and c of a class, for the auxiliary functions [begin, end), once. Calls `visit`

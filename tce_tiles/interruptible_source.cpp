@@ -1,5 +1,6 @@
 #include "tce_tiles/interruptible_source.hpp"
 
+#include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
@@ -8,6 +9,14 @@ std::shared_ptr<const void> InterruptibleFactors::acquire_factors(const std::ato
   stop_reading(stop);
   stop_reading(&stop_);
   return source_->acquire_factors(&stop_);
+}
+std::shared_ptr<const void> InterruptibleFactors::acquire_factors_together(Communicator& communicator,
+                                                                           const std::atomic<bool>* stop) const {
+  run_collectively(&communicator, [&] {
+    stop_reading(stop);
+    stop_reading(&stop_);
+  });
+  return source_->acquire_factors_together(communicator, &stop_);
 }
 void InterruptibleFactors::visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
                                     const FactorVisitor& visit) const {

@@ -15,6 +15,8 @@ class InterruptibleFactors final : public FactorSource {
 
   std::int64_t auxiliary() const override { return source_->auxiliary(); }
   std::shared_ptr<const void> acquire_factors(const std::atomic<bool>* stop) const override;
+  std::shared_ptr<const void> acquire_factors_together(Communicator& communicator,
+                                                       const std::atomic<bool>* stop) const override;
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override;
   void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
                 const FactorVisitor& visit) const override;

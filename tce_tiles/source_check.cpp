@@ -59,6 +59,9 @@ class SealedCheck final : public SourceCheck {
   SealedCheck(const DumpFile& dump, const DumpCheck& check) : dump_(dump), check_(check) {}
 
   int stages() const override { return 3; }
+  void read_together(int stage, Communicator& communicator) override {
+    if (stage > 0) check_of_numbers_->read_together(stage - 1, communicator);
+  }
   std::vector<double> run(int stage) override {
     if (stage > 0) return check_of_numbers_->run(stage - 1);
     if (dump_.seal->sealed()) return {};
@@ -93,6 +96,9 @@ class DenseAndBlockCheck final : public SourceCheck {
       : dense_(std::move(dense)), blocks_(std::move(blocks)) {}
 
   int stages() const override { return dense_->stages() + blocks_->stages(); }
+  void read_together(int stage, Communicator& communicator) override {
+    part(stage).read_together(in_part(stage), communicator);
+  }
   std::vector<double> run(int stage) override { return part(stage).run(in_part(stage)); }
   void accept(int stage, std::span<const double> sums) override { part(stage).accept(in_part(stage), sums); }
   Measurements measurements() const override { return blocks_->measurements(); }

@@ -13,6 +13,8 @@
 /// The check of a whole input before a run uses it.
 namespace trifuse {
 
+class Communicator;
+
 /// The share of one process in a check. The shares 0 to parts - 1 together are the whole check.
 struct CheckShare {
   int part = 0, parts = 1;
@@ -23,6 +25,7 @@ struct CheckShare {
 /// A check in stages, for one process or several.
 ///
 /// For every stage k, in order:
+///   0. processes of a job that share the check of one file may call `read_together(k, communicator)`
 ///   1. each process calls `run(k)`; the result has the same length on all processes
 ///   2. the caller sums the results over the processes that share the check
 ///   3. each process calls `accept(k, sums)`
@@ -32,6 +35,13 @@ class SourceCheck {
   virtual ~SourceCheck() = default;
   /// Number of stages.
   virtual int stages() const = 0;
+  /// Reads arrays that each process needs as a whole for a stage. Each process reads a part of them and gets the other
+  /// parts from other processes. Collective. Without this call `run` reads them in each process. Throws InputError if
+  /// an array is wrong; if one process throws, all processes throw.
+  virtual void read_together(int stage, Communicator& communicator) {
+    static_cast<void>(stage);
+    static_cast<void>(communicator);
+  }
   /// Does this process's share of a stage. Throws InputError with one sentence if the input is wrong.
   virtual std::vector<double> run(int stage) = 0;
   /// Takes the sums of a stage. Throws InputError if they show that the input is wrong.

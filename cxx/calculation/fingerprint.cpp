@@ -14,6 +14,7 @@
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/factor_source.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
 #include "tce_tiles/memory_source.hpp"
 
 namespace trifuse {
@@ -192,8 +193,8 @@ std::vector<double> hash_factors(const TileSource& source, std::int64_t rank, st
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
   const FactorSource* const factors = problem.right->factors();
+  const std::shared_ptr<const void> held = acquire_factors_of_ranks(factors, communicator, nullptr);
   run_collectively(communicator, [&] {
-    const auto held = factors != nullptr ? factors->acquire_factors(nullptr) : nullptr;
     std::vector<HashedBlock> blocks;
     add_blocks(blocks, *problem.right, true);
     if (problem.two_sided()) add_blocks(blocks, *problem.left, false);

@@ -172,6 +172,7 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
     shared.emplace(*communicator_, problem_, plan_.tiles, &on_cores, assignment_.operands, memory_for_operands(),
                    std::numeric_limits<std::int64_t>::max(), memory_for_made_panels());
   }
+  trim();
   return shared->panels();
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
 #include "tce_tiles/tile_sizes.hpp"
 
 namespace trifuse {
@@ -55,7 +56,9 @@ DistributedOperands::DistributedOperands(Communicator& communicator, const Probl
                                          std::int64_t bytes, std::int64_t bytes_of_others, std::int64_t made_bytes) {
   const TileLimits mine = tile_limits_of(tiles);
   const std::vector<OperandShare> shares = shares_of_ranks(communicator, share);
+  const auto buffer_bytes = [&] { return std::max<std::int64_t>(0, bytes - own_bytes()); };
   std::shared_ptr<PanelStore> read_here;
+  std::shared_ptr<const void> factors = acquire_factors_of_ranks(problem.right->factors(), &communicator, nullptr);
   for (const TileLimits& limits : tile_limits_of_ranks(communicator, mine)) {
     std::shared_ptr<PanelStore> store;
     run_collectively(&communicator, [&] {
@@ -67,11 +70,14 @@ DistributedOperands::DistributedOperands(Communicator& communicator, const Probl
     });
     std::unique_ptr<SharedArray> array = communicator.make_array(store->segments());
     stores_.push_back(store);
-    const std::int64_t buffer_bytes = std::max<std::int64_t>(0, bytes - own_bytes());
-    run_collectively(&communicator, [&] { store->fill(problem, std::move(array), buffer_bytes); });
-    store->fill_slabs(communicator, problem, buffer_bytes);
-    store->open();
+    run_collectively(&communicator, [&] { store->fill(problem, std::move(array), buffer_bytes()); });
     if (limits == mine || (tiles == nullptr && !read_here)) read_here = store;
+  }
+  // The slabs are read with large buffers, but without the factors of holes.
+  factors.reset();
+  for (const auto& store : stores_) {
+    store->fill_slabs(communicator, problem, buffer_bytes());
+    store->open();
   }
   run_collectively(&communicator, [&] {
     if (!read_here) return;

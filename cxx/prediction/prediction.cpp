@@ -16,6 +16,7 @@
 #include "cxx/prediction/slab_owners.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 #include "tce_tiles/factor_irreps.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
 
 namespace trifuse {
 
@@ -167,6 +168,18 @@ FactorCost factor_cost(const Problem& problem) {
   return cost;
 }
 
+/// Peak memory of a rank that stores operands, without GPU memory. Operands and factors of `prediction` are set.
+/// `made`: size of the panels that CPU cores make from factors. `tasks`: number of tasks.
+double peak_bytes(const Prediction& prediction, double made, double tasks) {
+  const JobShape& job = prediction.job;
+  // Ranks that share operands read a part of the factors each, and exchange these parts.
+  const double exchanged =
+      prediction.shared_operands ? std::min<double>(exchanged_factor_bytes, prediction.factor_bytes / job.ranks) : 0.0;
+  const double computing = prediction.operand_bytes + std::max(prediction.factor_bytes + exchanged, made);
+  return std::max(computing, prediction.factor_check_bytes + exchanged) +
+         (job.gpus > 0 ? process_bytes_with_gpus : process_bytes) + bytes_per_task * tasks;
+}
+
 /// Writes a sentence if the panels of a task do not fit into the memory of a GPU. `what`: the task.
 void find_large_tasks(const GpuMemory& gpu, const char* what, Prediction& prediction) {
   if (prediction.job.gpus == 0 || gpu.task_bound <= gpu.launch) return;
@@ -288,9 +301,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
       job.gpus > 0 ? 0.0
                    : std::min(static_cast<double>(PanelStore::default_made_bytes),
                               static_cast<double>(PanelLayout::made_doubles(problem, plan.tiles)) * sizeof(double));
-  prediction.peak_bytes = std::max(prediction.operand_bytes + std::max(factors.bytes, made), factors.check_bytes) +
-                          (job.gpus > 0 ? process_bytes_with_gpus : process_bytes) +
-                          bytes_per_task * static_cast<double>(plan.tasks.size());
+  prediction.peak_bytes = peak_bytes(prediction, made, static_cast<double>(plan.tasks.size()));
 
   const KernelWork all = work_of(inspection);
   prediction.operations = all.operations;

@@ -9,6 +9,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/blocks.hpp"
 #include "tce_tiles/copy_box.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
 #include "tce_tiles/memory_source.hpp"
 #include "tce_tiles/tile_sizes.hpp"
 
@@ -151,13 +152,8 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
   };
   RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, communicator);
   std::optional<RotatedTensor> v2;
-  std::shared_ptr<const void> held;
-  if (factors_) {
-    run_collectively(communicator, [&] {
-      held = source_.factors()->acquire_factors(stop);
-      factors_->rotate(rotation_, go_on);
-    });
-  }
+  const std::shared_ptr<const void> held = acquire_factors_of_ranks(source_.factors(), communicator, stop);
+  if (factors_) run_collectively(communicator, [&] { factors_->rotate(rotation_, go_on); });
   if (has_integrals()) {
     const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
       source_.read_v2(t[0], t[1], t[2], t[3], block);

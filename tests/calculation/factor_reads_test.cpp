@@ -23,6 +23,7 @@
 #include "tce_tiles/synthetic_source.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/thread_communicator.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// What the processes of a job read of the factors of an input, and when.
 namespace trifuse {
@@ -84,10 +85,17 @@ SyntheticMolecule molecule(bool restricted) {
   return made_up;
 }
 
-/// Number of packed factors of two particles of each spin that has its own factors.
-std::map<std::string, std::int64_t> factors_of_particles(bool restricted) {
-  if (restricted) return {{"factors_vv", auxiliary * 24 * 25 / 2}};
-  return {{"factors_vv_a", auxiliary * 12 * 13 / 2}, {"factors_vv_b", auxiliary * 13 * 14 / 2}};
+/// Number of factors of each array; those of two particles are packed.
+std::map<std::string, std::int64_t> stored_factors(bool restricted) {
+  std::map<std::string, std::int64_t> all;
+  const auto add = [&](const std::string& spin, std::int64_t o, std::int64_t v) {
+    all["factors_oo" + spin] = auxiliary * o * o;
+    all["factors_ov" + spin] = auxiliary * o * v;
+    all["factors_vv" + spin] = auxiliary * v * (v + 1) / 2;
+  };
+  restricted ? add("", 4, 24) : add("_a", 3, 12);
+  if (!restricted) add("_b", 2, 13);
+  return all;
 }
 
 std::unique_ptr<TileSource> counted(const SyntheticMolecule& made_up, Reads& reads) {
@@ -107,6 +115,7 @@ void check(const TileSource& source, Communicator& communicator) {
   });
   for (int stage = 0; stage < check->stages(); ++stage) {
     std::vector<double> found;
+    check->read_together(stage, communicator);
     run_collectively(&communicator, [&] { found = check->run(stage); });
     communicator.allreduce_sum(found);
     run_collectively(&communicator, [&] { check->accept(stage, found); });
@@ -119,12 +128,23 @@ CalculationOptions options_of(bool restricted) {
   return options;
 }
 
-TEST(FactorsOfRanks, ArePassedInBandsAndNotStored) {
+/// Expects that a rank has read its part of each array `times` times. Adds the numbers read to `all`, and forgets them.
+void expect_part(Reads& reads, bool restricted, Communicator& communicator, int times, std::atomic<std::int64_t>& all) {
+  const std::int64_t rank = communicator.rank(), size = communicator.size();
+  const std::int64_t functions = auxiliary * (rank + 1) / size - auxiliary * rank / size;
+  for (const auto& [name, elements] : stored_factors(restricted)) {
+    EXPECT_EQ(reads.elements[name], times * elements / auxiliary * functions) << name << " by rank " << rank;
+    all += reads.elements[name];
+  }
+  reads.elements.clear();
+}
+
+TEST(FactorsOfRanks, AreReadOnceByAllRanksTogether) {
   for (const bool restricted : {true, false}) {
     Reads reads_alone;
     const auto alone = counted(molecule(restricted), reads_alone);
     const std::vector<double> expected = numbers_of(calculate(*alone, options_of(restricted)));
-    for (const int ranks : {1, 2, 3}) {
+    for (const int ranks : {1, 2, 3, 5}) {
       std::atomic<std::int64_t> checked{0}, loaded{0};
       const auto failures = failures_of_ranks(
           ranks,
@@ -132,54 +152,122 @@ TEST(FactorsOfRanks, ArePassedInBandsAndNotStored) {
             Reads reads;
             const auto source = counted(molecule(restricted), reads);
             check(*source, communicator);
-            const std::int64_t rank = communicator.rank(), size = communicator.size();
-            const std::int64_t functions = auxiliary * (rank + 1) / size - auxiliary * rank / size;
-            for (const auto& [name, elements] : factors_of_particles(restricted)) {
-              EXPECT_EQ(reads.elements[name], elements / auxiliary * functions) << name;
-              checked += reads.elements[name];
-              reads.elements[name] = 0;
-            }
+            expect_part(reads, restricted, communicator, 1, checked);
             CalculationContext calculation(*source, nullptr, options_of(restricted));
             calculation.join(communicator, {});
             EXPECT_EQ(numbers_of(calculation.run()), expected);
-            for (const auto& [name, elements] : factors_of_particles(restricted)) {
-              EXPECT_EQ(reads.elements[name], elements / auxiliary * functions) << name;
-              loaded += reads.elements[name];
-              EXPECT_LT(reads.largest_box[name], elements / 2) << name;
+            for (const auto& [name, elements] : stored_factors(restricted)) {
+              if (!name.starts_with("factors_vv")) continue;
+              EXPECT_LT(reads.largest_box[name], elements / 2) << name << " comes in bands";
             }
+            expect_part(reads, restricted, communicator, 1, loaded);
           },
           true);
       EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
       std::int64_t all = 0;
-      for (const auto& [name, elements] : factors_of_particles(restricted)) all += elements;
+      for (const auto& [name, elements] : stored_factors(restricted)) all += elements;
       EXPECT_EQ(checked, all);
       EXPECT_EQ(loaded, all);
     }
   }
 }
 
+TEST(FactorsOfRanks, AreReadOnceMoreForAJournal) {
+  const TemporaryFolder folder;
+  std::vector<double> expected;
+  for (const int ranks : {1, 2, 3, 5}) {
+    std::atomic<std::int64_t> loaded{0};
+    const auto failures = failures_of_ranks(
+        ranks,
+        [&](Communicator& communicator) {
+          Reads reads;
+          const auto source = counted(molecule(true), reads);
+          CalculationOptions options = options_of(true);
+          // Each number of ranks continues the journal of the one before.
+          options.journal = (folder.path() / "journal").string();
+          CalculationContext calculation(*source, nullptr, options);
+          calculation.join(communicator, {});
+          const CalculationResult result = calculation.run();
+          expect_part(reads, true, communicator, 2, loaded);
+          EXPECT_EQ(result.tasks_from_journal, ranks == 1 ? 0u : result.tasks);
+          if (ranks == 1) expected = numbers_of(result);
+          EXPECT_EQ(numbers_of(result), expected);
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+  }
+}
+
+/// What a job does before a rank fails.
+struct FailingJob {
+  const char* name;
+  bool restricted, checks, journal;
+};
+
 TEST(FactorsOfRanks, AreRefusedByAllRanksWithTheSameSentence) {
-  for (const int ranks : {1, 2, 3}) {
-    for (const bool checks : {true, false}) {
-      const auto failures = failures_of_ranks(
-          ranks,
-          [&](Communicator& communicator) {
-            Reads reads;
-            reads.change = [](const std::string& name, std::span<double> box) {
-              if (name == "factors_vv") box[box.size() / 2] = std::numeric_limits<double>::quiet_NaN();
-            };
-            const auto source = counted(molecule(true), reads);
-            if (checks) check(*source, communicator);
-            CalculationContext calculation(*source, nullptr, options_of(true));
-            calculation.join(communicator, {});
-            calculation.run();
-            ADD_FAILURE() << "a rank went on";
-          },
-          true);
-      for (const std::string& failure : failures) {
-        EXPECT_NE(failure.find("'factors_vv' holds a value that is not finite"), std::string::npos) << failure;
+  const TemporaryFolder folder;
+  const std::string journal = (folder.path() / "journal").string();
+  const FailingJob jobs[] = {{"check", true, true, false},
+                             {"journal", true, false, true},
+                             {"operands", true, false, false},
+                             {"rotation", false, false, false}};
+  for (const auto& [job, restricted, checks, has_journal] : jobs) {
+    for (const int ranks : {1, 2, 3, 5}) {
+      for (const auto& [name, wrong] : stored_factors(restricted)) {
+        // The last rank gets a wrong value, or cannot read.
+        for (const bool readable : {true, false}) {
+          SCOPED_TRACE(std::string(job) + ", " + name + ", " + std::to_string(ranks) + " ranks");
+          const auto failures = failures_of_ranks(
+              ranks,
+              [&, &array = name, &of_job = restricted, &with_check = checks,
+               &with_journal = has_journal](Communicator& communicator) {
+                Reads reads;
+                if (communicator.rank() + 1 == ranks) {
+                  reads.change = [&](const std::string& read, std::span<double> box) {
+                    if (read != array) return;
+                    if (!readable) throw SystemError("The file " + read + " cannot be read.");
+                    box[box.size() / 2] = std::numeric_limits<double>::quiet_NaN();
+                  };
+                }
+                const auto source = counted(molecule(of_job), reads);
+                if (with_check) check(*source, communicator);
+                CalculationOptions options = options_of(of_job);
+                if (with_journal) options.journal = journal;
+                CalculationContext calculation(*source, nullptr, options);
+                calculation.join(communicator, {});
+                calculation.run();
+                ADD_FAILURE() << "a rank went on";
+              },
+              true);
+          const std::string sentence =
+              readable ? "'" + name + "' holds a value that is not finite" : "The file " + name + " cannot be read.";
+          const std::string of_last = "Rank " + std::to_string(ranks - 1) + " failed: ";
+          for (std::size_t rank = 0; rank < failures.size(); ++rank) {
+            EXPECT_NE(failures[rank].find(sentence), std::string::npos) << failures[rank];
+            EXPECT_EQ(failures[rank].starts_with(of_last), rank + 1 < failures.size()) << failures[rank];
+          }
+        }
       }
     }
+  }
+}
+
+TEST(FactorsOfRanks, AreRefusedIfTheirSizesDiffer) {
+  const auto failures = failures_of_ranks(
+      3,
+      [&](Communicator& communicator) {
+        Reads reads;
+        SyntheticMolecule made_up = molecule(true);
+        if (communicator.rank() == 2) made_up.auxiliary += 1;
+        const auto source = counted(made_up, reads);
+        CalculationContext calculation(*source, nullptr, options_of(true));
+        calculation.join(communicator, {});
+        calculation.run();
+        ADD_FAILURE() << "a rank went on";
+      },
+      true);
+  for (const std::string& failure : failures) {
+    EXPECT_NE(failure.find("Ranks 0 and 2 have different calculations"), std::string::npos) << failure;
   }
 }
 
@@ -190,7 +278,7 @@ TEST(FactorsOfRanks, AreNotReadFurtherAfterARequestToStop) {
   const auto source = counted(molecule(true), reads);
   const InterruptibleSource interruptible(*source, stop);
   EXPECT_THROW(calculate(interruptible, options_of(true)), Interrupted);
-  EXPECT_LT(reads.elements["factors_vv"], factors_of_particles(true)["factors_vv"] / 2);
+  EXPECT_LT(reads.elements["factors_vv"], stored_factors(true)["factors_vv"] / 2);
 }
 
 }  // namespace

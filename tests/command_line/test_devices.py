@@ -140,9 +140,10 @@ class PeerGpus(LaunchedRun):
             self.assertGreater(rank["bytes_from_other_gpus"], 0)
             self.assertEqual(rank["fetched_bytes"], 0)
 
-    def test_the_others_go_on_where_one_fails_in_the_middle(self):
+    def expect_others_go_on(self, *molecule):
+        """A GPU fails in the middle of a run. The other one still reads its memory."""
         dump = self.folder / "dump.h5"
-        self.succeed("bench", "--occupied", 40, "--virtual", 180, "--write", dump)
+        self.succeed("bench", *molecule, "--write", dump)
         _, alone = self.energies_alone(dump)
         for broken in (0, 1):
             with self.subTest(rank=broken):
@@ -162,6 +163,12 @@ class PeerGpus(LaunchedRun):
                 self.assertGreater(found["ranks"][1 - broken]["operands"]["bytes_from_other_gpus"], 0)
                 for one, other in zip(found["energies"], alone["energies"]):
                     self.assertAlmostEqual(one["E(T)"] / other["E(T)"], 1.0, delta=1e-12)
+
+    def test_the_others_go_on_where_one_fails_in_the_middle(self):
+        self.expect_others_go_on("--occupied", 40, "--virtual", 180)
+
+    def test_they_go_on_with_slabs_of_factors_of_the_one_that_fails(self):
+        self.expect_others_go_on("--occupied", 40, "--virtual", 180, "--factors", 600)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,21 @@ class Energies(SeveralProcesses):
     def test_where_there_are_fewer_tasks_than_ranks_some_do_nothing(self):
         self.assert_same_bits((4,), DATA / "hehplus_631g_c1_rhf_t3" / "c", "--device", "cpu")
 
+    def test_so_they_are_with_integrals_from_factors(self):
+        # More and fewer auxiliary functions than ranks.
+        for auxiliary in (90, 3):
+            dump = self.folder / f"factors{auxiliary}.h5"
+            self.succeed("bench", "--occupied", 6, "--virtual", 20, "--factors", auxiliary, "--write", dump)
+            self.assert_same_bits((3,) if repeated() else (2, 3, 5), dump, "--device", "cpu", "--tile-size", 6)
+            (self.folder / "report.json").unlink()
+        # Each number of ranks recognises the journal.
+        for ranks in (2, 1, 3):
+            report = self.folder / f"report{ranks}.json"
+            outcome = mpirun((ranks, ("run", dump, "--device", "cpu", "--quiet", "--json", report, "--journal", self.folder / "journal")))
+            self.assertEqual(outcome, (0, "", ""))
+            tasks = read_report(report)["tasks"]
+            self.assertEqual(tasks["from_journal"], 0 if ranks == 2 else tasks["total"])
+
 
 class Dumps(SeveralProcesses):
     """All ranks together check a dump that all of them read."""

@@ -54,6 +54,8 @@ class MadeUpHost {
     SlabPlacement placement;
     std::vector<std::byte> cache, owned;
     std::int64_t from_host = 0, from_peers = 0;  ///< numbers of copied slabs
+    std::int64_t refused = 0;                    ///< copies from this GPU that its peers were refused
+    bool failed = false;                         ///< refuses copies from its memory
   };
 
   MadeUpHost(const PanelLayout& panels, std::size_t gpus, std::int64_t bytes) : panels_(panels) {
@@ -138,8 +140,24 @@ class MadeUpHost {
     std::vector<std::byte>& memory = copy.to.owned ? gpu.owned : gpu.cache;
     ASSERT_EQ(copy.shape.bytes(), std::ssize(of_host));
     ASSERT_LE(copy.to.offset + copy.shape.bytes(), std::ssize(memory));
-    std::memcpy(memory.data() + copy.to.offset, copy.peer != nullptr ? copy.peer : of_host.data(), of_host.size());
-    ++(copy.peer != nullptr ? gpu.from_peers : gpu.from_host);
+    const std::byte* from = copy.peer;
+    if (from != nullptr && refuses(from)) {
+      gpu.placement.lose_peer(copy.key);
+      from = nullptr;
+    }
+    std::memcpy(memory.data() + copy.to.offset, from != nullptr ? from : of_host.data(), of_host.size());
+    ++(from != nullptr ? gpu.from_peers : gpu.from_host);
+  }
+
+  /// True if `from` lies in the memory of a GPU that has failed. Counts the refusal.
+  bool refuses(const std::byte* from) {
+    for (const auto& gpu : gpus_) {
+      const std::byte* const begin = gpu->owned.data();
+      if (!gpu->failed || from < begin || from >= begin + gpu->owned.size()) continue;
+      ++gpu->refused;
+      return true;
+    }
+    return false;
   }
 
   const PanelLayout& panels_;
@@ -205,6 +223,33 @@ TEST(SlabOwners, MayBeAbsent) {
       EXPECT_TRUE(without_factors.panels_of(owner).empty());
     }
   });
+}
+
+TEST(SlabPlacement, TheHostReplacesAPeerThatFails) {
+  bool refused = false, from_sound_peer = false;
+  for_each_layout_with_slabs([&](const PanelLayout& panels, const PanelDemand& demand) {
+    constexpr std::size_t gpus = 3, broken = 1;
+    MadeUpHost host(panels, gpus, demand.slabs);
+    host.export_slabs(std::vector<std::int64_t>(gpus, owned_slab_limit(demand.slabs, demand)));
+    host.open_peers();
+    const auto lists = slabs_of_panels(panels);
+    std::size_t longest = 0;
+    for (const auto& keys : lists) longest = std::max(longest, keys.size());
+    // The GPU has some slabs when its peer fails.
+    for (std::size_t n = 0; n < lists.size() / 3; ++n) host.bring(0, lists[n]);
+    host.gpu(broken).failed = true;
+    const std::int64_t before = host.gpu(0).from_peers;
+    for (const auto& keys : lists) host.bring(0, keys);
+    // Only the slabs of one list are asked for before the peer is known to have failed.
+    EXPECT_LE(host.gpu(broken).refused, static_cast<std::int64_t>(longest));
+    refused = refused || host.gpu(broken).refused > 0;
+    from_sound_peer = from_sound_peer || host.gpu(0).from_peers > before;
+    // Another GPU of the same process still reads the sound ones.
+    for (const auto& keys : lists) host.bring(2, keys);
+    EXPECT_LE(host.gpu(broken).refused, static_cast<std::int64_t>(2 * longest));
+  });
+  EXPECT_TRUE(refused);
+  EXPECT_TRUE(from_sound_peer);
 }
 
 TEST(SlabPlacement, TheHostSendsEachSlabOnceIfAllFit) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "cxx/calculation/context.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
@@ -14,40 +15,61 @@
 namespace trifuse::testing {
 namespace {
 
-/// Computes with a GPU that fails after the first task. Exits with 0 if the result is right and the failure was
-/// reported.
-[[noreturn]] void compute_with_failing_device() {
-  const auto source = make_synthetic_source(closed_shell(14, 90));
+/// Computes with GPUs, of which the last one fails after the first task. Exits with 0 if the result is right and the
+/// failure was reported. `devices`: numbers of the GPUs. If there are several, the others must compute all tasks that
+/// are left, else cores. `source`: the molecule.
+[[noreturn]] void compute_with_failing_device(const TileSource& source, const std::vector<int>& devices) {
   CalculationOptions options;
   options.executor = ExecutorKind::cuda;
-  options.devices = {0};
+  options.devices = {devices.front()};
+  std::vector<double> expected;
+  double tolerance = 0.0;  // GPUs give the same bits
+  if (devices.size() > 1) {
+    expected = numbers_of(Calculation(source, nullptr, options).run());
+  } else {
+    expected = numbers_of(CalculationContext(source, nullptr, {}, {.plan_for = ExecutorKind::cuda}).run());
+    tolerance = 1e-12;
+  }
+  options.devices = devices;
   options.devices_required = true;  // concerns the start of the run only
-  const Calculation calculation(*source, nullptr, options);
+  const Calculation calculation(source, nullptr, options);
   std::atomic<int> code{-2};
+  std::atomic<bool> begun{false};
   int warnings = 0;
   const CalculationResult found = calculation.run(
       nullptr,
       [&](const RunProgress&) {
-        if (code == -2) code = break_device(0);
+        if (!begun.exchange(true)) code = break_device(devices.back());
       },
       [&](const std::string& warning) {
         std::fprintf(stderr, "%s\n", warning.c_str());
         ++warnings;
       });
-  const CalculationContext on_cores(*source, nullptr, {}, {.plan_for = ExecutorKind::cuda});
-  const double difference = relative_difference(numbers_of(found), numbers_of(on_cores.run()));
-  std::fprintf(stderr, "trap %d, %d warnings, difference %.2e\n", code.load(), warnings, difference);
+  const double difference = relative_difference(numbers_of(found), expected);
+  std::fprintf(stderr, "trap %d, %d warnings, difference %.2e, %lld slabs from peers\n", code.load(), warnings,
+               difference, static_cast<long long>(found.cuda ? found.cuda->slabs_from_peers : 0));
   const bool good = code == 0 && warnings == 1 && found.warnings.size() == 1 && found.ranks.at(0).device_failed &&
-                    difference <= 1e-12;
+                    difference <= tolerance;
   std::exit(good ? 0 : 1);
 }
 
 class FailingDevice : public OnGpu {};
 
-// The test runs in a process of its own, which loses its GPU.
+// The tests run in processes of their own, which lose their GPU.
 TEST_F(FailingDevice, LeavesTheRestOfARunToCores) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(compute_with_failing_device(), ::testing::ExitedWithCode(0), "trap 0, 1 warnings");
+  const auto source = make_synthetic_source(closed_shell(14, 90));
+  EXPECT_EXIT(compute_with_failing_device(*source, {0}), ::testing::ExitedWithCode(0), "trap 0, 1 warnings");
+}
+
+// The other GPU owns a half of the slabs of factors, and this GPU copies them.
+TEST_F(FailingDevice, LeavesTheRestOfARunToAnotherOneThatReadsItsSlabs) {
+  if (visible_devices().size() < 2) GTEST_SKIP() << "there are not two GPUs here";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  SyntheticMolecule molecule = closed_shell(20, 160);
+  molecule.auxiliary = 500;
+  const auto source = make_synthetic_source(molecule);
+  EXPECT_EXIT(compute_with_failing_device(*source, {0, 1}), ::testing::ExitedWithCode(0), "trap 0, 1 warnings");
 }
 
 }  // namespace

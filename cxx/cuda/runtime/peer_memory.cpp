@@ -54,13 +54,6 @@ bool read_digits(const std::string& digits, PeerHandle& exported) {
   return true;
 }
 
-/// The device of this process on which memory lies.
-int device_of(const void* memory) {
-  cudaPointerAttributes attributes{};
-  TRIFUSE_CUDA(cudaPointerGetAttributes(&attributes, memory));
-  return attributes.device;
-}
-
 }  // namespace
 
 std::string PeerMemory::export_handle(const void* memory) {
@@ -73,7 +66,9 @@ PeerMemory::PeerMemory(const std::string& handle) {
   if (!read_digits(handle, exported)) return;
   of_this_process_ = exported.process == this_process();
   if (of_this_process_) {
-    if (enable_access(device_of(exported.memory))) memory_ = const_cast<void*>(exported.memory);
+    cudaPointerAttributes attributes{};
+    const bool known = granted(cudaPointerGetAttributes(&attributes, exported.memory));
+    if (known && enable_access(attributes.device)) memory_ = const_cast<void*>(exported.memory);
   } else if (!granted(cudaIpcOpenMemHandle(&memory_, exported.ipc, cudaIpcMemLazyEnablePeerAccess))) {
     memory_ = nullptr;
   }
@@ -94,7 +89,10 @@ bool PeerMemory::enable_access(int device) {
 }
 
 bool PeerMemory::copy(std::byte* to, const std::byte* from, std::int64_t bytes, cudaStream_t stream) {
-  return granted(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream));
+  if (cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream) == cudaSuccess) return true;
+  // The error may be that of the peer. The next check after a launch must not see it.
+  static_cast<void>(cudaGetLastError());
+  return false;
 }
 
 }  // namespace trifuse::gpu

@@ -17,8 +17,8 @@ class PeerMemory {
   /// empty string if the system does not allow it.
   static std::string export_handle(const void* memory);
 
-  /// Opens exported memory. If that is not possible, data() is null: the process may be gone, or the devices cannot
-  /// reach each other.
+  /// Opens exported memory. If that is not possible, data() is null: the process may be gone, the peer may have failed,
+  /// or the devices cannot reach each other.
   explicit PeerMemory(const std::string& handle);
   ~PeerMemory();
   PeerMemory(const PeerMemory&) = delete;
@@ -27,8 +27,8 @@ class PeerMemory {
   /// Lets the current device read memory of another device of this process. Returns false if it cannot. `device`:
   /// number of the other device; may be the current one.
   static bool enable_access(int device);
-  /// Puts a copy from memory of a peer on `stream`. Returns false if the system refuses it. Throws DeviceError if the
-  /// current device has failed.
+  /// Puts a copy from memory of a peer on `stream`. Returns false if CUDA refuses it, because the peer or the current
+  /// device has failed. In the second case CUDA also refuses every other call for the current device.
   static bool copy(std::byte* to, const std::byte* from, std::int64_t bytes, cudaStream_t stream);
 
   /// The begin of the memory; null if it could not be opened.

@@ -50,6 +50,8 @@ std::int64_t SlabCache::put(const SlabPlacement::Copy& copy, cudaStream_t stream
   std::byte* const to = address(copy.to);
   const bool from_peer = copy.peer != nullptr && PeerMemory::copy(to, copy.peer, bytes, stream);
   if (!from_peer) {
+    // The peer may have failed. The host has all slabs.
+    if (copy.peer != nullptr) placement_.lose_peer(copy.key);
     const Panel slab = host_.acquire(copy.key);
     ring_->send_rows(reinterpret_cast<double*>(to), slab.data, copy.shape.rows, copy.shape.length, copy.shape.stride(),
                      stream);

@@ -16,8 +16,9 @@
 namespace trifuse::gpu {
 
 /// The slabs of factors on one device, in memory of their own. A slab is copied when it is first used: from the peer
-/// that owns it, or else from the host. It stays until its memory is needed; the least recently used slab is dropped
-/// first. Slabs that the device owns for its peers are sent before, and stay to the end.
+/// that owns it, or else from the host. After a refused copy from a peer, the host sends all slabs of this peer. A slab
+/// stays until its memory is needed; the least recently used slab is dropped first. Slabs that the device owns for its
+/// peers are sent before, and stay to the end.
 ///
 /// On the device a slab is [p, Q, d] or [h, p, Q]. The last index is padded to an even length.
 class SlabCache {

@@ -88,4 +88,9 @@ const std::byte* PeerPanels::find(const PanelName& name) const {
   return exported ? range.begin + location->offset : nullptr;
 }
 
+void PeerPanels::lose_owner(const PanelName& name) {
+  if (find(name) == nullptr) return;
+  memory_of_owner_[static_cast<std::size_t>(owners_->find(name)->owner)] = {};
+}
+
 }  // namespace trifuse::gpu

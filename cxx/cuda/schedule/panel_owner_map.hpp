@@ -74,6 +74,8 @@ class PeerPanels {
   PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<PeerRange> memory_of_owner);
   /// Returns the address of a panel; null if no peer owns it in memory that this GPU can read.
   const std::byte* find(const PanelName& name) const;
+  /// From now on, this GPU cannot read the memory of the peer that owns this panel.
+  void lose_owner(const PanelName& name);
 
  private:
   std::shared_ptr<const PanelOwnerMap> owners_;

@@ -24,6 +24,10 @@ void SlabPlacement::set_peers(PeerPanels peers) {
   peers_ = std::move(peers);
 }
 
+void SlabPlacement::lose_peer(const PanelKey& key) {
+  peers_.lose_owner(slab_name(key));
+}
+
 SlabPlacement::Plan SlabPlacement::plan(std::span<const PanelKey> keys) {
   std::vector<SlabTable::Wanted> wanted;
   for (const PanelKey& key : keys) {

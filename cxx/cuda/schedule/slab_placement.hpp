@@ -39,6 +39,9 @@ class SlabPlacement {
   std::vector<Copy> own(std::span<const PanelName> slabs, std::int64_t limit);
   /// From now on, missing slabs are copied from the memory of these peers if they own them.
   void set_peers(PeerPanels peers);
+  /// From now on, the host sends the slabs of the peer that owns this slab: a copy from the peer was refused. A plan
+  /// that was made before may still name the memory of this peer.
+  void lose_peer(const PanelKey& key);
 
   struct Plan {
     std::vector<Place> places;  ///< in the order of the keys
