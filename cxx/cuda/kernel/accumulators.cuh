@@ -118,8 +118,9 @@ struct Accumulators {
 
   /// Moves each element to the lane and the register where the next product needs it, for warps that multiply together.
   /// The lone particle and the lone hole of the last product are `from_x` and `from_y`, those of the next one `to_x`
-  /// and `to_y`. All lanes of the warp must call it.
-  template <int from_x, int from_y, int to_x, int to_y>
+  /// and `to_y`. All lanes of the warp must call it. `units`: 1 if only elements with the first half of the values of b
+  /// are needed, else 2.
+  template <int units, int from_x, int from_y, int to_x, int to_y>
   __device__ __forceinline__ void change_arrangement(int lane) {
     constexpr ArrangementChange change{arrangement({from_x, from_y}), arrangement({to_x, to_y})};
     constexpr int bits = change.moved_bits(), rounds = 1 << bits;
@@ -135,7 +136,10 @@ struct Accumulators {
       constexpr int of_round = change.source_lane(0, t.value);
       source[t.value] = source[0] ^ of_round;
     });
-    for_each_constant(std::make_integer_sequence<int, 4 * fragments / rounds>{}, [&](auto group) {
+    constexpr int groups = 4 * fragments / rounds / 2 * units;
+    static_assert(change.source_register(groups - 1, rounds - 1) < 2 * fragments * units,
+                  "the last half of the registers has the last half of the values of b");
+    for_each_constant(std::make_integer_sequence<int, groups>{}, [&](auto group) {
       Number moving[rounds];
       for_each_constant(std::make_integer_sequence<int, rounds>{}, [&](auto t) {
         constexpr int n = change.source_register(group.value, t.value);

@@ -121,8 +121,10 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
       const int first_warp = thread / Config::group_warps * Config::group_warps;
 #pragma unroll 1
       for (int n = 0; n < Config::group_warps; ++n) {
-        if (any_canonical(data, WarpCoord(data.cta_tile, first_warp + n))) view.multiplies = 1;
+        if (any_canonical(data, WarpCoord(data.cta_tile, first_warp + n))) view.multiplies = 2;
       }
+      const int middle = data.cta_tile.particle[1] + coord.at[1] * Config::warp_tile_b + Config::warp_tile_b / 2;
+      if (middle >= task.extent[1]) view.multiplies = min(view.multiplies, 1);
     }
   }
   if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];

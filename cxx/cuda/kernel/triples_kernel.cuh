@@ -240,11 +240,16 @@ __device__ __forceinline__ void compute_target(Accumulators<Config>& sums, Stage
                                                const KernelParameters& parameters, int first_product) {
   if constexpr (Config::Precision::scale_elements > 0) {
     // Inside the products this test would make the compiler spill registers.
-    if (same_in_warp(stages.tile_data().views[warp_number()].multiplies) == 0) {
+    const int units = same_in_warp(stages.tile_data().views[warp_number()].multiplies);
+    if (units == 0) {
       sums.clear();
       skip_target(stages, first_product);
     } else if constexpr (Config::group_warps > 1) {
-      build_group_target(sums, stages, parameters, first_product);
+      if (units == 1) {
+        build_group_target<1>(sums, stages, parameters, first_product);
+      } else {
+        build_group_target<2>(sums, stages, parameters, first_product);
+      }
     } else {
       build_split_target(sums, stages, parameters, first_product);
     }

@@ -10,7 +10,7 @@ namespace trifuse::gpu {
 
 /// Starts the product of slice `slice_a` of A and slice `slice_b` of B in one k-step. Arguments as in
 /// multiply_k_step().
-template <int x, bool fresh, int slice_a, int slice_b, typename Config>
+template <int x, int units, bool fresh, int slice_a, int slice_b, typename Config>
 __device__ __forceinline__ void multiply_slices(Accumulators<Config>& sums, unsigned single, unsigned two) {
   using Precision = typename Config::Precision;
   constexpr int lines = Precision::line_core_bytes;
@@ -18,21 +18,28 @@ __device__ __forceinline__ void multiply_slices(Accumulators<Config>& sums, unsi
   if constexpr (x == 0) {
     // The two units of B (b, c) give the 64 lines of an instruction each.
     multiply_by_64<lines, fresh, 0>(sums.at, two + slice_b * slice, single + slice_a * slice);
-    multiply_by_64<lines, fresh, 8>(sums.at, two + unit + slice_b * slice, single + slice_a * slice);
+    if constexpr (units == 2) {
+      multiply_by_64<lines, fresh, 8>(sums.at, two + unit + slice_b * slice, single + slice_a * slice);
+    }
   } else {
-    multiply_by_128<lines, fresh, 0>(sums.at, single + (x == 1 ? slice_b : slice_a) * slice,
-                                     two + (x == 1 ? slice_a : slice_b) * slice);
+    const unsigned m = single + (x == 1 ? slice_b : slice_a) * slice, n = two + (x == 1 ? slice_a : slice_b) * slice;
+    if constexpr (units == 2) {
+      multiply_by_128<lines, fresh, 0>(sums.at, m, n);
+    } else {
+      multiply_by_64<lines, fresh, 0>(sums.at, m, n);
+    }
   }
 }
 
 /// Starts one k-step of a product with particle x alone in A: three products of slices, A high times B low, A low times
 /// B high, high times high. `single`, `two`: descriptors of the k-step in the unit without b, and in the first unit
-/// with b. `fresh`: the sums count as 0 before.
-template <int x, bool fresh, typename Config>
+/// with b. `fresh`: the sums count as 0 before. `units`: 2 for all values of b, 1 for the first half of them alone, in
+/// this function and those below.
+template <int x, int units, bool fresh, typename Config>
 __device__ __forceinline__ void multiply_k_step(Accumulators<Config>& sums, unsigned single, unsigned two) {
-  multiply_slices<x, fresh, 0, 1>(sums, single, two);
-  multiply_slices<x, false, 1, 0>(sums, single, two);
-  multiply_slices<x, false, 0, 0>(sums, single, two);
+  multiply_slices<x, units, fresh, 0, 1>(sums, single, two);
+  multiply_slices<x, units, false, 1, 0>(sums, single, two);
+  multiply_slices<x, units, false, 0, 0>(sums, single, two);
 }
 
 /// One product of a target, for warps that multiply together. It has at least one k-step.
@@ -61,7 +68,7 @@ constexpr int scale_group_steps() {
 
 /// Starts the multiplications of the next scale group of a product. Their results are in `sums` after
 /// wait_for_multiplications().
-template <int x, SpinFormulation formulation, typename Config>
+template <int x, int units, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void start_scale_group(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                                   GroupProduct& product) {
   using Precision = typename Config::Precision;
@@ -74,22 +81,22 @@ __device__ __forceinline__ void start_scale_group(Accumulators<Config>& sums, St
   unsigned stage = stages.wait_for_k_tile(0);
   unsigned of_single = descriptor(stage, product.single), of_two = descriptor(stage, product.two);
   begin_multiplications();
-  multiply_k_step<x, true>(sums, of_single, of_two);
+  multiply_k_step<x, units, true>(sums, of_single, of_two);
   commit_multiplications();
   if (product.k_steps > 1) {
     begin_multiplications();
-    multiply_k_step<x, false>(sums, of_single + k_step, of_two + k_step);
+    multiply_k_step<x, units, false>(sums, of_single + k_step, of_two + k_step);
     commit_multiplications();
   }
   if (product.k_steps > k_tile_steps) {
     stage = stages.wait_for_k_tile(1);
     of_single = descriptor(stage, product.single), of_two = descriptor(stage, product.two);
     begin_multiplications();
-    multiply_k_step<x, false>(sums, of_single, of_two);
+    multiply_k_step<x, units, false>(sums, of_single, of_two);
     commit_multiplications();
     if (product.k_steps > k_tile_steps + 1) {
       begin_multiplications();
-      multiply_k_step<x, false>(sums, of_single + k_step, of_two + k_step);
+      multiply_k_step<x, units, false>(sums, of_single + k_step, of_two + k_step);
       commit_multiplications();
     }
   }
@@ -99,7 +106,7 @@ __device__ __forceinline__ void start_scale_group(Accumulators<Config>& sums, St
 /// Adds a product to the target. start_scale_group() has started its first scale group. The matrix units cut off the
 /// low bits of FP32 sums, so each sum runs over one scale group only; ordinary FP32 instructions, which round, add it
 /// to the target.
-template <int x, SpinFormulation formulation, typename Config>
+template <int x, int units, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void add_group_product(Accumulators<Config>& target, Accumulators<Config>& sums,
                                                   Stages<formulation, Config>& stages, GroupProduct product) {
   using Precision = typename Config::Precision;
@@ -115,7 +122,7 @@ __device__ __forceinline__ void add_group_product(Accumulators<Config>& target, 
     stages.release_k_tile();
     if (product.k_steps > Precision::k_tile_steps) stages.release_k_tile();
 #pragma unroll
-    for (int n = 0; n < Accumulators<Config>::fragments; ++n) {
+    for (int n = 0; n < Accumulators<Config>::fragments / 2 * units; ++n) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         asm volatile("" : "+f"(sums.at[n][e])::"memory");  // it must not be read before the wait
@@ -124,26 +131,26 @@ __device__ __forceinline__ void add_group_product(Accumulators<Config>& target, 
     }
     product.k_steps -= scale_group_steps<Config>();
     if (product.k_steps <= 0) return;
-    start_scale_group<x>(sums, stages, product);
+    start_scale_group<x, units>(sums, stages, product);
   }
 }
 
 /// Moves the elements of a target from the arrangement of the last round to that of the round that begins with product
 /// `number` of the schedule.
-template <int n = 3, typename Config>
+template <int units, int n = 3, typename Config>
 __device__ __forceinline__ void change_round_before(Accumulators<Config>& target, int number) {
   using Schedule = typename Config::Schedule;
   if constexpr (n < product_count<Schedule>) {
     constexpr int last = product_axes<Schedule>(n - 1).hole, hole = product_axes<Schedule>(n).hole;
-    if (number == n) target.template change_arrangement<2, last, 0, hole>(lane_number());
-    change_round_before<n + 3>(target, number);
+    if (number == n) target.template change_arrangement<units, 2, last, 0, hole>(lane_number());
+    change_round_before<units, n + 3>(target, number);
   }
 }
 
 /// As build_target(), for warps that multiply together. All rounds of the schedule share their code, because the code
 /// of nine products would not fit in the instruction cache. The target changes its arrangement while the matrix units
 /// work on the next product.
-template <SpinFormulation formulation, typename Config>
+template <int units, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void build_group_target(Accumulators<Config>& target, Stages<formulation, Config>& stages,
                                                    const KernelParameters& parameters, int first_product) {
   using Schedule = typename Config::Schedule;
@@ -157,18 +164,18 @@ __device__ __forceinline__ void build_group_target(Accumulators<Config>& target,
     const auto sign_bit = [&](int x) { return parameters.product_sign & (other_signs<Schedule>() >> (n + x)) << 31; };
     Accumulators<Config> sums;
     GroupProduct of_a = group_product<0>(stages, hole, first_product, sign_bit(0));
-    start_scale_group<0>(sums, stages, of_a);
-    change_round_before(target, n);
+    start_scale_group<0, units>(sums, stages, of_a);
+    change_round_before<units>(target, n);
     GroupProduct of_b = group_product<1>(stages, hole, first_product, sign_bit(1));
-    add_group_product<0>(target, sums, stages, of_a);
-    start_scale_group<1>(sums, stages, of_b);
+    add_group_product<0, units>(target, sums, stages, of_a);
+    start_scale_group<1, units>(sums, stages, of_b);
     // Which hole is alone does not matter for a change from one particle to the next.
-    target.template change_arrangement<0, 0, 1, 0>(lane_number());
+    target.template change_arrangement<units, 0, 0, 1, 0>(lane_number());
     GroupProduct of_c = group_product<2>(stages, hole, first_product, sign_bit(2));
-    add_group_product<1>(target, sums, stages, of_b);
-    start_scale_group<2>(sums, stages, of_c);
-    target.template change_arrangement<1, 0, 2, 0>(lane_number());
-    add_group_product<2>(target, sums, stages, of_c);
+    add_group_product<1, units>(target, sums, stages, of_b);
+    start_scale_group<2, units>(sums, stages, of_c);
+    target.template change_arrangement<units, 1, 0, 2, 0>(lane_number());
+    add_group_product<2, units>(target, sums, stages, of_c);
   }
 }
 

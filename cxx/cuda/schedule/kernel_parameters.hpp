@@ -104,7 +104,9 @@ struct WarpView {
   std::int32_t b[3];    ///< bytes from the begin of the stage to the warp's B
   std::int32_t row[3];  ///< bytes from one row of B to the next
   std::int32_t active;  ///< not 0 if the warp has elements to compute
-  /// Not 0 if the warp multiplies: it, or a warp that multiplies together with it, has elements to compute.
+  /// Not 0 if the warp multiplies: it, or a warp that multiplies together with it, has elements to compute. For warps
+  /// that multiply together, 1 means the first half of the values of b alone, because the others lie beyond the end of
+  /// the orbital tile.
   std::int32_t multiplies;
 };
 
