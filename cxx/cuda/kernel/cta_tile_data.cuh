@@ -61,6 +61,22 @@ __device__ __forceinline__ bool any_canonical(const CtaTileData<formulation, Con
   return any;
 }
 
+/// WarpView::multiplies of warp `warp`, which multiplies together with others. `coord`: its warp tile.
+template <SpinFormulation formulation, typename Config>
+__device__ __forceinline__ int group_multiplies(const CtaTileData<formulation, Config>& data, int warp,
+                                                const WarpCoord& coord) {
+  const int first_warp = warp / Config::group_warps * Config::group_warps;
+  const int middle_b = data.cta_tile.particle[1] + coord.at[1] * Config::warp_tile_b + Config::warp_tile_b / 2;
+  int multiplies = 0;
+#pragma unroll 1
+  for (int n = 0; n < Config::group_warps; ++n) {
+    if (any_canonical(data, WarpCoord(data.cta_tile, first_warp + n))) {
+      multiplies = middle_b < data.task.extent[1] ? 2 : 1;
+    }
+  }
+  return multiplies;
+}
+
 /// Gives products that vanish one k-step, with `threads` threads. The caller is number `thread` of them. Warps that
 /// multiply together start a product before the last one is added to the target. The compiler allows no exception to
 /// this order, so a product that vanishes multiplies zeros, see UnitSource.
@@ -116,16 +132,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
     view = warp_view<Config>(data.cta_tile, coord);
     view.active = any_canonical(data, coord);
     view.multiplies = view.active;
-    if constexpr (Config::group_warps > 1) {
-      view.multiplies = 0;
-      const int first_warp = thread / Config::group_warps * Config::group_warps;
-#pragma unroll 1
-      for (int n = 0; n < Config::group_warps; ++n) {
-        if (any_canonical(data, WarpCoord(data.cta_tile, first_warp + n))) view.multiplies = 2;
-      }
-      const int middle = data.cta_tile.particle[1] + coord.at[1] * Config::warp_tile_b + Config::warp_tile_b / 2;
-      if (middle >= task.extent[1]) view.multiplies = min(view.multiplies, 1);
-    }
+    if constexpr (Config::group_warps > 1) view.multiplies = group_multiplies(data, thread, coord);
   }
   if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
 #pragma unroll 1
@@ -185,8 +192,8 @@ struct VvooPart {
   }
 };
 
-/// The vvoo blocks of particle x of the t1 or f_ov factor, as floats in shared memory. One of the other two particles is
-/// the fast one: b, or a beside b. Values that a lane reads together are contiguous, four at a time:
+/// The vvoo blocks of particle x of the t1 or f_ov factor, as floats in shared memory. One of the other two particles
+/// is the fast one: b, or a beside b. Values that a lane reads together are contiguous, four at a time:
 ///
 ///     [y, fast / F, slow, fast % F / 4, h1, h2, fast % 4]    F: values of the fast particle in a warp tile
 template <typename Config, int x>
@@ -225,7 +232,8 @@ struct FloatVvoo {
         double2 values[vector];
 #pragma unroll
         for (int f = 0; f < vector; ++f) {
-          values[f] = f < count ? __ldg(reinterpret_cast<const double2*>(from + f * fast_step)) : make_double2(0.0, 0.0);
+          values[f] =
+              f < count ? __ldg(reinterpret_cast<const double2*>(from + f * fast_step)) : make_double2(0.0, 0.0);
         }
         // VvooPart counts bytes of doubles.
         auto* const vectors = reinterpret_cast<float4*>(to + (part.offset + y * part.y_stride) / 2) + 2 * n;

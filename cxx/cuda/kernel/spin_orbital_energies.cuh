@@ -126,8 +126,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         static_assert(fast == 1 && slice_b % vector == 0);
 #pragma unroll
         for (int n = 0; n < slice_b; n += vector) {
-          const float4 read = *reinterpret_cast<const float4*>(
-              first + n_other * FloatVvoo<Config, x>::slow_stride + (first_b + n) * column);
+          const float4 read = *reinterpret_cast<const float4*>(first + n_other * FloatVvoo<Config, x>::slow_stride +
+                                                               (first_b + n) * column);
           to[n] = read.x, to[n + 1] = read.y, to[n + 2] = read.z, to[n + 3] = read.w;
         }
       } else {

@@ -16,8 +16,8 @@ namespace trifuse::gpu {
 
 inline constexpr std::uint32_t no_cta_tile = ~0u;
 
-/// Warps of their own that load the vvoo blocks, so that the scheduler can take the next CTA tile meanwhile. The kernels
-/// in double precision take so long for a CTA tile that the scheduler can do both.
+/// Warps of their own that load the vvoo blocks, so that the scheduler can take the next CTA tile meanwhile. The
+/// kernels in double precision take so long for a CTA tile that the scheduler can do both.
 template <typename Config>
 inline constexpr int vvoo_warps = Config::group_warps > 1 ? 2 : 0;
 
@@ -34,8 +34,8 @@ struct BulkShared {
 template <SpinFormulation formulation, typename Config, Staging = Config::staging>
 class Stages;
 
-/// Bulk staging has two to four warps besides the math warps. The producer loads operands, up to `stages` k-tiles ahead,
-/// across products, targets and CTA tiles. The scheduler gets the next CTA tile. It, or warps of their own (see
+/// Bulk staging has two to four warps besides the math warps. The producer loads operands, up to `stages` k-tiles
+/// ahead, across products, targets and CTA tiles. The scheduler gets the next CTA tile. It, or warps of their own (see
 /// vvoo_warps), load the vvoo blocks of the epilogue.
 template <SpinFormulation formulation, typename Config>
 class Stages<formulation, Config, Staging::bulk> {
@@ -65,8 +65,7 @@ class Stages<formulation, Config, Staging::bulk> {
       }
       for (int s = 0; s < Shared::ring_slots; ++s) {
         at(shared.tile_full[s]).initialise(32);
-        at(shared.tile_empty[s])
-            .initialise((1 + vvoo_warps<Config> + Config::warps) * 32);  // all but the scheduler
+        at(shared.tile_empty[s]).initialise((1 + vvoo_warps<Config> + Config::warps) * 32);  // all but the scheduler
       }
       for (int s = 0; s < Config::vvoo_slots; ++s) {
         at(shared.vvoo_full[s]).initialise(Config::converts_vvoo ? 32 * vvoo_warps<Config> : 1);

@@ -321,7 +321,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
         } else if (warp_number() == Config::warps + 1) {
           run_scheduler_warp<Epilogue>(parameters, stages);
         } else if (warp_number() < Config::warps + 2 + vvoo_warps<Config>) {
-          if constexpr (vvoo_warps<Config> > 0) run_vvoo_warp<Epilogue>(parameters, stages);
+          if constexpr (vvoo_warps < Config >> 0) run_vvoo_warp<Epilogue>(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -81,9 +81,10 @@ struct Configuration {
   static constexpr int vvoo_bytes = staging == Staging::bulk ? 49152 : 0;
   /// True if the vvoo blocks become floats in shared memory, for energies in single precision.
   static constexpr bool converts_vvoo = staging == Staging::bulk && sizeof(typename Precision::Accumulator) == 4;
-  /// Bytes of shared memory for the vvoo blocks as the energies read them. Blocks of floats have two slots, so that those
-  /// of the next CTA tile can come while the energies of one are computed.
-  static constexpr int read_vvoo_bytes = converts_vvoo ? vvoo_bytes / 2 : vvoo_bytes, vvoo_slots = converts_vvoo ? 2 : 1;
+  /// Bytes of shared memory for the vvoo blocks as the energies read them. Blocks of floats have two slots, so that
+  /// those of the next CTA tile can come while the energies of one are computed.
+  static constexpr int read_vvoo_bytes = converts_vvoo ? vvoo_bytes / 2 : vvoo_bytes,
+                       vvoo_slots = converts_vvoo ? 2 : 1;
   /// Largest number of particles of a CTA tile, summed over a, b and c.
   static constexpr int cta_particles = 24;
   /// Bytes of dynamic shared memory: all stages and the vvoo blocks.
