@@ -148,6 +148,31 @@ std::vector<std::array<int, registers>> changed(const ArrangementChange& change,
   return after;
 }
 
+/// The linear map with these columns.
+int value_of(const std::array<unsigned, lane_bits>& columns, int lane) {
+  unsigned value = 0;
+  for (int b = 0; b < lane_bits; ++b) {
+    if ((lane >> b & 1) != 0) value ^= columns[static_cast<std::size_t>(b)];
+  }
+  return static_cast<int>(value);
+}
+
+TEST(ArrangementChange, IsLinearInTheLane) {
+  for (int first = 0; first < products_per_target; ++first) {
+    for (int second = 0; second < products_per_target; ++second) {
+      const ArrangementChange change{arrangement(axes_of_product(first)), arrangement(axes_of_product(second))};
+      for (int lane = 0; lane < lanes; ++lane) {
+        EXPECT_EQ(value_of(change.given_columns(), lane), change.given(lane));
+        EXPECT_EQ(value_of(change.stored_columns(), lane), change.stored(lane));
+        for (int t = 0; t < 1 << change.moved_bits(); ++t) {
+          EXPECT_EQ(value_of(change.source_columns(), lane) ^ change.source_lane(0, t), change.source_lane(lane, t))
+              << "from product " << first << " to " << second << ", lane " << lane << ", round " << t;
+        }
+      }
+    }
+  }
+}
+
 TEST(ArrangementChange, MovesEveryElementToItsPlace) {
   int pairs = 0;
   for (int first = 0; first < products_per_target; ++first) {

@@ -182,6 +182,11 @@ struct VvooPart {
     rows = min(cta_extent<Config>(cta_tile, u), data.task.extent[u] - cta_tile.particle[u]);
     row_bytes = block_bytes * min(cta_extent<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
   }
+  /// Bytes from the first part to the block of hole `y`, as the epilogue reads it. All other members count bytes of
+  /// doubles.
+  __device__ __forceinline__ int read_offset(int y) const {
+    return (offset + y * y_stride) / (Config::converts_vvoo ? 2 : 1);
+  }
   /// First element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
   __device__ __forceinline__ const double* row(const CtaTileData<SpinFormulation::spin_orbital, Config>& data,
                                                const double* block, int y, int n) const {
@@ -235,8 +240,7 @@ struct FloatVvoo {
           values[f] =
               f < count ? __ldg(reinterpret_cast<const double2*>(from + f * fast_step)) : make_double2(0.0, 0.0);
         }
-        // VvooPart counts bytes of doubles.
-        auto* const vectors = reinterpret_cast<float4*>(to + (part.offset + y * part.y_stride) / 2) + 2 * n;
+        auto* const vectors = reinterpret_cast<float4*>(to + part.read_offset(y)) + 2 * n;
         vectors[0] = make_float4(static_cast<float>(values[0].x), static_cast<float>(values[1].x),
                                  static_cast<float>(values[2].x), static_cast<float>(values[3].x));
         vectors[1] = make_float4(static_cast<float>(values[0].y), static_cast<float>(values[1].y),

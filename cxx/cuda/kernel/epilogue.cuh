@@ -12,7 +12,7 @@
 ///     using Config                       the Configuration of the kernel
 ///     formulation                        the SpinFormulation of its targets
 ///     sides, targets_per_side            how many targets a CTA tile has at most
-///     reads_vvoo                         true: with bulk staging a warp loads the vvoo blocks of each set
+///     reads_vvoo                         true: with bulk staging, warps load the vvoo blocks of each set
 ///     finish_target(parameters, stages, sums, target)
 ///                                        called after the last product of each target, 0..sides*targets_per_side-1
 ///     finish_cta_tile(parameters, stages)

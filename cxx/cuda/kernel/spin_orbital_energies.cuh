@@ -84,11 +84,10 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       const CtaTile& cta_tile = elements.data.cta_tile;
       const int holes = elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
       if constexpr (Config::converts_vvoo) {
-        // VvooPart counts bytes of doubles.
         const VvooPart<Config> part(elements.data, x);
         constexpr int values = Config::warp_tile(fast);
         row = FloatVvoo<Config, x>::slow_stride;
-        first = reinterpret_cast<const Vvoo*>(vvoo + (part.offset + y * part.y_stride) / 2) +
+        first = reinterpret_cast<const Vvoo*>(vvoo + part.read_offset(y)) +
                 ((elements.first[fast] - cta_tile.particle[fast]) / values * cta_extent<Config>(cta_tile, slow) +
                  elements.first[slow] - cta_tile.particle[slow]) *
                     row +
@@ -97,7 +96,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       } else if constexpr (Config::staging == Staging::bulk) {
         const VvooPart<Config> part(elements.data, x);
         row = cta_extent<Config>(cta_tile, w) * column;
-        first = reinterpret_cast<const Vvoo*>(vvoo + part.offset + y * part.y_stride) +
+        first = reinterpret_cast<const Vvoo*>(vvoo + part.read_offset(y)) +
                 (elements.first[u] - cta_tile.particle[u]) * row + (elements.first[w] - cta_tile.particle[w]) * column;
       } else {
         row = elements.data.task.extent[w] * column;
@@ -118,17 +117,16 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
                                          epilogue.elements_.tile_particle(w, n_w) * column));
       }
     }
-    /// The values of a slice for one value of the other particle. `first_b`: first value of b in the slice. Neither x
-    /// is b.
+    /// The values of b of a slice for one value of the other particle, if x is not b. `first_b`: the first one.
     __device__ __forceinline__ void read(int n_other, int first_b, Number (&to)[slice_b]) const {
       if constexpr (Config::converts_vvoo) {
         constexpr int vector = FloatVvoo<Config, x>::vector;
         static_assert(fast == 1 && slice_b % vector == 0);
 #pragma unroll
         for (int n = 0; n < slice_b; n += vector) {
-          const float4 read = *reinterpret_cast<const float4*>(first + n_other * FloatVvoo<Config, x>::slow_stride +
+          const float4 four = *reinterpret_cast<const float4*>(first + n_other * FloatVvoo<Config, x>::slow_stride +
                                                                (first_b + n) * column);
-          to[n] = read.x, to[n + 1] = read.y, to[n + 2] = read.z, to[n + 3] = read.w;
+          to[n] = four.x, to[n + 1] = four.y, to[n + 2] = four.z, to[n + 3] = four.w;
         }
       } else {
 #pragma unroll

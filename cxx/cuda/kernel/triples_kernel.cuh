@@ -294,7 +294,6 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
 /// must not exceed the registers at launch: a warp that asks for more waits for ever.
 template <typename Config>
 struct Registers {
-  static constexpr bool split = Config::Precision::scale_elements > 0;
   static constexpr int math = 224, other = 56;
   static_assert(Config::warps * 32 * math + 128 * other <= Config::threads * (65536 / Config::threads / 8 * 8));
 };
