@@ -22,18 +22,18 @@ TEST(PeakMemoryOfARank, ContainsTheFactorsThatRanksExchange) {
     problem.right = source.get();
     const Plan plan = make_plan(source->tiles().retiled(8, 10), problem.formulation);
     const Inspection inspection(plan, problem);
+    const double factors = 8.0 * static_cast<double>(auxiliary) * (24 * 25 / 2 + 24 * 30);
     const auto rest_of_peak = [&](int ranks, JobShape::Operands operands, double exchanged) {
       JobShape job;
       job.gpus = 0;
       job.ranks = ranks;
       job.operands = operands;
       const Prediction found = predict(plan, problem, inspection, machine, job);
-      EXPECT_EQ(found.factor_bytes, 8.0 * static_cast<double>(auxiliary) * (24 * 25 / 2 + 24 * 30));
-      return found.peak_bytes - found.operand_bytes - found.factor_bytes - exchanged;
+      EXPECT_EQ(found.factor_bytes, factors);
+      return found.peak_bytes - found.operand_bytes - factors - exchanged;
     };
     using enum JobShape::Operands;
-    const double factors = 8.0 * static_cast<double>(auxiliary) * (24 * 25 / 2 + 24 * 30),
-                 alone = rest_of_peak(1, automatic, 0.0);
+    const double alone = rest_of_peak(1, automatic, 0.0);
     EXPECT_GT(alone, 0.0);
     EXPECT_NEAR(rest_of_peak(3, own, 0.0), alone, 1.0);
     for (const int ranks : {2, 3, 16}) {

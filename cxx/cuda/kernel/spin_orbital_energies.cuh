@@ -82,8 +82,9 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         : epilogue(owner) {
       const auto& elements = epilogue.elements_;
       const CtaTile& cta_tile = elements.data.cta_tile;
-      const int holes = elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half);
+      const auto holes = [&] { return elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half); };
       if constexpr (Config::converts_vvoo) {
+        const int of_holes = holes();
         const VvooPart<Config> part(elements.data, x);
         constexpr int values = Config::warp_tile(fast);
         row = FloatVvoo<Config, x>::slow_stride;
@@ -91,7 +92,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
                 ((elements.first[fast] - cta_tile.particle[fast]) / values * cta_extent<Config>(cta_tile, slow) +
                  elements.first[slow] - cta_tile.particle[slow]) *
                     row +
-                holes * FloatVvoo<Config, x>::vector;
+                of_holes * FloatVvoo<Config, x>::vector;
         return;
       } else if constexpr (Config::staging == Staging::bulk) {
         const VvooPart<Config> part(elements.data, x);
@@ -103,7 +104,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         first =
             elements.data.vvoo[set * spin_orbital_vvoo_blocks + x * 3 + y] + epilogue.vvoo_offset(h1, h2, u, w, 0, 0);
       }
-      first += holes;
+      first += holes();
     }
     __device__ __forceinline__ Number at(int n_u, int n_w) const {
       if constexpr (Config::converts_vvoo) {
@@ -117,21 +118,44 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
                                          epilogue.elements_.tile_particle(w, n_w) * column));
       }
     }
-    /// The values of b of a slice for one value of the other particle, if x is not b. `first_b`: the first one.
-    __device__ __forceinline__ void read(int n_other, int first_b, Number (&to)[slice_b]) const {
+  };
+
+  /// The values of b of a slice in a vvoo block, for one value of the other particle. x is not b. Floats are loaded
+  /// four at a time and stay in registers. For doubles there are not enough, so they are loaded where they are needed.
+  template <int x, int y, typename T = Number>
+  struct VvooSlice;
+  template <int x, int y, std::same_as<double> T>
+  struct VvooSlice<x, y, T> {
+    const VvooValues<x, y>& block;
+    int other, first_b;
+    __device__ __forceinline__ VvooSlice(const VvooValues<x, y>& of, int n_other, int of_b)
+        : block(of), other(n_other), first_b(of_b) {}
+    __device__ __forceinline__ double b(int n) const {
+      return x == 0 ? block.at(first_b + n, other) : block.at(other, first_b + n);
+    }
+  };
+  template <int x, int y, std::same_as<float> T>
+  struct VvooSlice<x, y, T> {
+    float of_b[slice_b];
+    __device__ __forceinline__ VvooSlice(const VvooValues<x, y>& block, int n_other, int first_b) {
       if constexpr (Config::converts_vvoo) {
-        constexpr int vector = FloatVvoo<Config, x>::vector;
-        static_assert(fast == 1 && slice_b % vector == 0);
+        using Layout = FloatVvoo<Config, x>;
+        static_assert(Layout::fast == 1 && slice_b % Layout::vector == 0);
 #pragma unroll
-        for (int n = 0; n < slice_b; n += vector) {
-          const float4 four = *reinterpret_cast<const float4*>(first + n_other * FloatVvoo<Config, x>::slow_stride +
-                                                               (first_b + n) * column);
-          to[n] = four.x, to[n + 1] = four.y, to[n + 2] = four.z, to[n + 3] = four.w;
+        for (int n = 0; n < slice_b; n += Layout::vector) {
+          const float4 four = *reinterpret_cast<const float4*>(block.first + n_other * Layout::slow_stride +
+                                                               (first_b + n) * Layout::column);
+          of_b[n] = four.x, of_b[n + 1] = four.y, of_b[n + 2] = four.z, of_b[n + 3] = four.w;
         }
       } else {
 #pragma unroll
-        for (int n = 0; n < slice_b; ++n) to[n] = x == 0 ? at(first_b + n, n_other) : at(n_other, first_b + n);
+        for (int n = 0; n < slice_b; ++n) {
+          of_b[n] = x == 0 ? block.at(first_b + n, n_other) : block.at(n_other, first_b + n);
+        }
       }
+    }
+    __device__ __forceinline__ float b(int n) const {
+      return of_b[n];
     }
   };
 
@@ -329,18 +353,20 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   template <int y>
   __device__ __forceinline__ Number ov_a(const char* vvoo, int set, int first_b, int half, const Slice& over_a) const {
     const VvooValues<0, y> bc(*this, vvoo, set, half);
-    Number v_bc[Config::warp_tile_c][slice_b];
-#pragma unroll
-    for (int c = 0; c < Config::warp_tile_c; ++c) bc.read(c, first_b, v_bc[c]);
     Number sum = 0;
-    for_slice([&](int b, int c) { sum += v_bc[c][b] * over_a[b][c]; });
+    if constexpr (Config::warp_tile_c == 1) {
+      const VvooSlice<0, y> v(bc, 0, first_b);
+      for_slice([&](int b, int c) { sum += v.b(b) * over_a[b][c]; });
+    } else {
+      for_slice([&](int b, int c) { sum += bc.at(first_b + b, c) * over_a[b][c]; });
+    }
     return alone_sign(0, y) * sum;
   }
   template <int y>
   __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab,
                                                  const OvFactors<y>& factors, int a, int first_b, Slice& sum) const {
-    Number of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c], v_ab[slice_b];
-    ab.read(a, first_b, v_ab);
+    Number of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
+    const VvooSlice<2, y> of_ab(ab, a, first_b);
 #pragma unroll
     for (int c = 0; c < Config::warp_tile_c; ++c) {
       of_c[c] = factors.c(c);
@@ -348,11 +374,11 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     }
 #pragma unroll
     for (int b = 0; b < slice_b; ++b) {
-      const Number of_b = factors.b(b);
+      const Number of_b = factors.b(b), v_ab = of_ab.b(b);
 #pragma unroll
       for (int c = 0; c < Config::warp_tile_c; ++c) {
         sum[b][c] += of_b * v_ac[c];
-        sum[b][c] += of_c[c] * v_ab[b];
+        sum[b][c] += of_c[c] * v_ab;
       }
     }
   }

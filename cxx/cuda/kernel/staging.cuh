@@ -243,11 +243,11 @@ class Stages<formulation, Config, Staging::bulk> {
   /// Bytes from the begin of a stage to the scales, if warps multiply together.
   static constexpr int scales_at = Config::stage_bytes - 128;
 
-  /// load_vvoo() for blocks that are read as doubles.
+  /// load_vvoo() for blocks that are read as doubles. They have one slot.
   __device__ __forceinline__ void copy_vvoo(const Data& data, int set) {
     const int lane = lane_number();
-    const Barrier full = at(shared_.vvoo_full[0]);
-    at(shared_.vvoo_empty[0]).wait((vvoo_ & 1) ^ 1);
+    const Barrier full = at(shared_.vvoo_full[vvoo_slot()]);
+    at(shared_.vvoo_empty[vvoo_slot()]).wait(vvoo_round() ^ 1);
     ++vvoo_;
     if (lane == 0) {
       int bytes = 0;

@@ -226,7 +226,8 @@ __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& param
 
 /// The loop of the warps that load vvoo blocks.
 template <typename Epilogue, SpinFormulation formulation, typename Config>
-__device__ __forceinline__ void run_vvoo_warp(const KernelParameters& parameters, Stages<formulation, Config>& stages) {
+__device__ __forceinline__ void run_vvoo_warps(const KernelParameters& parameters,
+                                               Stages<formulation, Config>& stages) {
   for (;; stages.release_cta_tile()) {
     const auto& data = stages.next_cta_tile(parameters);
     if (data.number == no_cta_tile) return;
@@ -320,7 +321,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
         } else if (warp_number() == Config::warps + 1) {
           run_scheduler_warp<Epilogue>(parameters, stages);
         } else if (warp_number() < Config::warps + 2 + vvoo_warps<Config>) {
-          if constexpr (vvoo_warps < Config >> 0) run_vvoo_warp<Epilogue>(parameters, stages);
+          if constexpr (vvoo_warps<Config> != 0) run_vvoo_warps<Epilogue>(parameters, stages);
         }
       } else {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
