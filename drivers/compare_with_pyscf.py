@@ -4,7 +4,7 @@
     python3 compare_with_pyscf.py --trifuse PATH/TO/trifuse [--threads N] [--repeats 3]
 
 The molecule is glycine in 6-311G**, frozen core: 15 occupied and 100 virtual orbitals. The energies must agree to 1e-10 Eh.
-Needs pyscf and h5py; pyscf_export.py stands beside this file.
+Needs pyscf and h5py; the folder pyscf_export stands beside this file.
 """
 import argparse
 import json

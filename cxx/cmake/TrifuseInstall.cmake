@@ -69,7 +69,7 @@ if(TARGET trifuse_fortran)
 endif()
 
 # Files that users copy or read.
-install(FILES "${PROJECT_SOURCE_DIR}/drivers/pyscf_export.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/trifuse")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/drivers/pyscf_export" DESTINATION "${CMAKE_INSTALL_DATADIR}/trifuse" PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/inputs/" DESTINATION "${CMAKE_INSTALL_DATADIR}/trifuse/examples" USE_SOURCE_PERMISSIONS)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CITATION.cff" "${PROJECT_SOURCE_DIR}/tce_tiles/docs/dump-format.md"
               "${PROJECT_SOURCE_DIR}/drivers/docs/report.schema.json"

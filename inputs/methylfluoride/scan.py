@@ -17,7 +17,7 @@ import pyscf.cc
 from pyscf import gto, scf
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# pyscf_export.py is in drivers/ of the sources, or in share/trifuse/ of an installation.
+# The folder pyscf_export is in drivers/ of the sources, or in share/trifuse/ of an installation.
 sys.path.extend(os.path.join(HERE, "..", "..", folder) for folder in ("drivers", ""))
 
 import pyscf_export

@@ -15,7 +15,8 @@ import numpy as np
 import pyscf.cc
 from pyscf import gto, scf
 
-# Your own script needs only a copy of pyscf_export.py beside it. Here it is in drivers/ of the sources, or in share/trifuse/ if installed.
+# Your own script needs only a copy of the folder pyscf_export beside it. Here the folder is in drivers/ of the sources, or in
+# share/trifuse/ of an installation.
 sys.path.extend(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", folder) for folder in ("drivers", ""))
 import pyscf_export
 

@@ -5,9 +5,9 @@
     trifuse run water.h5                        # CCSD(T): PySCF's number, printed below
     trifuse run water.h5 --left water_left.h5   # Reg-CCSD(T)
 
-The same without a script, with pyscf_export.py of drivers/ or of share/trifuse/:
+The same without a script, with the folder pyscf_export of drivers/ or of share/trifuse/:
 
-    python3 pyscf_export.py water.xyz --basis cc-pvdz --frozen 1 --omega2 0.1 --triples -o water.h5
+    python3 pyscf_export water.xyz --basis cc-pvdz --frozen 1 --omega2 0.1 --triples -o water.h5
 """
 
 import os
@@ -16,7 +16,8 @@ import sys
 import pyscf.cc
 from pyscf import gto, scf
 
-# Your own script needs only a copy of pyscf_export.py beside it. Here it is in drivers/ of the sources, or in share/trifuse/ if installed.
+# Your own script needs only a copy of the folder pyscf_export beside it. Here the folder is in drivers/ of the sources, or in
+# share/trifuse/ of an installation.
 sys.path.extend(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", folder) for folder in ("drivers", ""))
 import pyscf_export
 

@@ -3,7 +3,7 @@
 
     python3 make_corpus.py [folder]
 
-The dumps come from drivers/pyscf_export.py; all but one are then copied without their seal, in another way of storing
+The dumps come from drivers/pyscf_export; all but one are then copied without their seal, in another way of storing
 attributes and arrays. Needs pyscf and h5py.
 """
 

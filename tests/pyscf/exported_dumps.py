@@ -1,4 +1,4 @@
-"""What the tests of drivers/pyscf_export.py share: molecules, and a test case whose dumps brute_force.py and trifuse evaluate."""
+"""What the tests of drivers/pyscf_export share: molecules, and a test case whose dumps brute_force.py and trifuse evaluate."""
 
 import json
 import os
@@ -12,7 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from pyscf import gto
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-EXPORTER = os.path.join(HERE, "..", "..", "drivers", "pyscf_export.py")
+EXPORTER = os.path.join(HERE, "..", "..", "drivers", "pyscf_export")
 sys.path[:0] = [HERE, os.path.dirname(EXPORTER)]
 
 import brute_force

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The energies of PySCF calculations through drivers/pyscf_export.py, against PySCF's own (T) and the oracles of this folder.
+"""The energies of PySCF calculations through drivers/pyscf_export, against PySCF's own (T) and the oracles of this folder.
 
     python3 test_pyscf_export.py [--trifuse build/release/drivers/trifuse] [unittest options]
 

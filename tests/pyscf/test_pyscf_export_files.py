@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The files of drivers/pyscf_export.py: seals, refused calculations, existing files, and its command line.
+"""The files of drivers/pyscf_export: seals, refused calculations, existing files, and its command line.
 
     python3 test_pyscf_export_files.py [--trifuse build/release/drivers/trifuse] [unittest options]
 """
@@ -7,6 +7,7 @@
 import json
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -322,6 +323,44 @@ class CommandLine(Dumps):
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(line, code, out.read(), err.read())
+
+    def python(self, *arguments, folder):
+        """What Python prints with these arguments, without the variables that change where it looks for packages."""
+        variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
+        done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, env=variables)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_ways_to_start_it(self):
+        drivers = os.path.dirname(EXPORTER)
+        for arguments, folder in ((["drivers/pyscf_export"], os.path.dirname(drivers)), ([EXPORTER + "/"], self.folder),
+                                  ([os.path.join(EXPORTER, "__main__.py")], self.folder), (["-m", "pyscf_export"], drivers)):
+            with self.subTest(arguments):
+                self.assertTrue(self.python(*arguments, "--help", folder=folder).startswith("usage: pyscf_export "))
+
+    def test_a_copy_of_the_folder_alone(self):
+        """Users copy the folder beside their script."""
+        copy = shutil.copytree(EXPORTER, self.path("pyscf_export"), ignore=shutil.ignore_patterns("__pycache__"))
+        with open(self.path("molecule.xyz"), "w") as file:
+            file.write("2\n\nH 0 0 0\nH 0 0 0.74\n")
+        molecule = ["molecule.xyz", "--basis", "sto-3g", "-o"]
+        self.python("pyscf_export", *molecule, "program.h5", folder=self.folder)
+        self.python("-m", "pyscf_export", *molecule, "module.h5", folder=self.folder)
+        for name in ("program.h5", "module.h5"):
+            self.assertEqual(pyscf_export.verify_seal(self.path(name)), [])
+        with open(self.path("script.py"), "w") as file:
+            file.write("import sys\nimport pyscf_export\n"
+                       "print(pyscf_export.verify_seal('program.h5'))\n"
+                       "for name, module in sys.modules.items():\n"
+                       "    if name.startswith('pyscf_export'):\n"
+                       "        print(module.__file__)\n")
+        sealed, *files = self.python("script.py", folder=self.folder).splitlines()
+        self.assertEqual((sealed, {os.path.dirname(os.path.realpath(file)) for file in files}), ("[]", {os.path.realpath(copy)}))
+
+    def test_the_import_needs_no_pyscf(self):
+        """`seal`, `verify_seal` and dumps of other programs need only h5py and NumPy."""
+        script = "import sys; sys.modules['pyscf'] = None; import pyscf_export; print(pyscf_export.verify_seal.__name__)"
+        self.assertEqual(self.python("-c", script, folder=os.path.dirname(EXPORTER)), "verify_seal\n")
 
     def test_water(self):
         done = self.run_tool("--basis", "6-31g", "--frozen", "1", "--omega2", "0.1", "--lambda", "lambda.h5",

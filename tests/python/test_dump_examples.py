@@ -22,7 +22,7 @@ class DumpExamples(unittest.TestCase):
     def run_example(self, example):
         """Runs an example as installed, and returns what it prints."""
         shutil.copytree(ROOT / "inputs" / example.split("/")[0], self.folder / "examples" / example.split("/")[0])
-        shutil.copy(ROOT / "drivers" / "pyscf_export.py", self.folder)
+        shutil.copytree(ROOT / "drivers" / "pyscf_export", self.folder / "pyscf_export", ignore=shutil.ignore_patterns("__pycache__"))
         done = subprocess.run([sys.executable, "-B", self.folder / "examples" / example], capture_output=True, text=True, cwd=self.folder,
                               env={**os.environ, "OMP_NUM_THREADS": "1"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -18,7 +18,7 @@ from .errors import InputError, UsageError
 
 
 def _exporter() -> Any:
-    """The functions that write and verify dumps, those of drivers/pyscf_export.py."""
+    """The functions that write and verify dumps, those of drivers/pyscf_export."""
     try:
         return importlib.import_module("trifuse._pyscf_export")
     except ModuleNotFoundError as error:

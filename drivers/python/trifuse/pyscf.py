@@ -30,7 +30,7 @@ from .result import Result
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# drivers/pyscf_export.py, the file that users without this package copy.
+# drivers/pyscf_export, the folder that users without this package copy.
 _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
 
 __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]

@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 # mypy: ignore-errors
 """Write the Trifuse dump (tce_tiles/docs/dump-format.md) of a PySCF coupled-cluster calculation.
 
-Copy this one file next to your script; it needs pyscf, numpy and h5py. The Python package `trifuse` contains the same
-file and calls the parts of it that need no file.
+Copy this folder next to your script; it needs pyscf, numpy and h5py. The Python package `trifuse` contains the same
+folder. It also calls the functions of this folder that write no file.
 
     import pyscf_export
     mycc = pyscf.cc.CCSD(mf).run()
@@ -15,10 +14,11 @@ file and calls the parts of it that need no file.
     pyscf_export.write_lambda_dump(mycc, "lambda.h5")                   # Lambda-CCSD(T), likewise with --left
 
 Supported: RCCSD and UCCSD on real RHF, UHF and ROHF references, with or without frozen orbitals and density fitting.
-A dump takes its name when it is complete. It replaces an earlier dump of the same kind that this file wrote. It replaces
+A dump takes its name when it is complete. It replaces an earlier dump of the same kind that this package wrote. It replaces
 any other file only with `overwrite=True`.
 `seal` adds the checksums of the format page to any complete dump, also of another program. `verify_seal` compares them.
-As a program: `python3 pyscf_export.py molecule.xyz --basis cc-pvdz -o dump.h5`; see --help.
+As a program: `python3 pyscf_export molecule.xyz --basis cc-pvdz -o dump.h5`, where `pyscf_export` is this folder, or
+`python3 -m pyscf_export ...`; see --help.
 """
 
 import argparse
@@ -29,7 +29,6 @@ import os
 import secrets
 import stat
 import struct
-import sys
 import warnings
 import zlib
 
@@ -658,7 +657,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _arguments(argv):
-    parser = _Parser(description="Run SCF and CCSD with PySCF and write a Trifuse dump of it. Bad input ends with exit "
+    parser = _Parser(prog="pyscf_export", description="Run SCF and CCSD with PySCF and write a Trifuse dump of it. Bad input ends with exit "
                                  "code 2, a calculation that does not converge with 1.")
     add = parser.add_argument
     add("molecule", help="geometry in angstrom, an .xyz file")
@@ -770,6 +769,3 @@ def main(argv=None):
         parser.exit(1, f"{parser.prog}: error: {error}\n")
     return 0
 
-
-if __name__ == "__main__":
-    sys.exit(main())

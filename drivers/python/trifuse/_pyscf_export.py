@@ -1,1 +1,0 @@
-../../pyscf_export.py
