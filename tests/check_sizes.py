@@ -23,11 +23,6 @@ CPP = (".cpp", ".hpp", ".h", ".c", ".cu", ".cuh")
 FORTRAN = (".F90", ".F")
 SUFFIXES = (*CPP, *FORTRAN, ".py", ".sh", ".cmake", ".txt")
 
-# Files that may be longer, each with the reason.
-LONG_FILES = {
-    "drivers/pyscf_export/__init__.py": "was one file, which users copied beside their script",
-}
-
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 # Text in which braces have no meaning: comments, strings, characters, directives of the preprocessor. Digits may have separators, as 1'000.
 MEANINGLESS = re.compile(
@@ -142,17 +137,12 @@ def check(root):
     problems = []
     files = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))
              if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink() and "tests/data" not in path.as_posix()]
-    long_files = set()
     for path in files:
         source, name = path.read_text(encoding="utf-8"), path.relative_to(root)
         lines = source.count("\n")
         if lines > MOST_LINES_OF_FILE:
-            long_files.add(name.as_posix())
-            if name.as_posix() not in LONG_FILES:
-                problems.append(f"{name.as_posix()} has {lines} lines; at most {MOST_LINES_OF_FILE} are allowed")
+            problems.append(f"{name.as_posix()} has {lines} lines; at most {MOST_LINES_OF_FILE} are allowed")
         problems += check_functions(name, source)
-    problems += [f"check_sizes.py has an exception for {name}, which is not too long" for name in LONG_FILES
-                 if (root / name).is_file() and name not in long_files]
     headers = public_headers(root)
     if not headers:
         problems.append("no CMakeLists.txt lists public headers")

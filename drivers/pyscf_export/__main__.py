@@ -5,11 +5,11 @@ import os
 import sys
 
 if __package__:
-    from . import main
+    from .command import main
 else:
-    # Python was given the folder itself, and its first place for imports is this folder. The package is in the folder above.
+    # Python was given the folder itself, and looks there for modules first. The package is in the folder above.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    from pyscf_export import main
+    from pyscf_export.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

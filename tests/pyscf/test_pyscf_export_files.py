@@ -22,6 +22,7 @@ import pyscf_export
 from exported_dumps import EXPORTER, HERE, HYDROXYL, WATER, Dumps, mean_field, solved
 from pyscf import scf
 from pyscf.cc import ccsd, gccsd, rccsd
+from pyscf_export.checksums import BlockSums, seal_block
 
 
 class Seals(Dumps):
@@ -105,9 +106,9 @@ class Seals(Dumps):
                 self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_blocks_of_large_datasets(self):
-        self.assertEqual(pyscf_export._seal_block(2**33), 1024)
-        self.assertEqual(pyscf_export._seal_block(2**33 + 1), 2048)
-        sums = pyscf_export._BlockSums(4)
+        self.assertEqual(seal_block(2**33), 1024)
+        self.assertEqual(seal_block(2**33 + 1), 2048)
+        sums = BlockSums(4)
         numbers = np.arange(10.0)
         for part in np.split(numbers, [1, 2, 7]):
             sums.add(part)

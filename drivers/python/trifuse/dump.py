@@ -151,9 +151,9 @@ def write_dump(
     numbers = {name: _readable(name, values) for name, values in given.items()}
     texts = {"program": program, "molecule": molecule, "basis": basis, "comment": comment}
     energies = {"correlation_energy": correlation_energy, "scf_energy": scf_energy}
-    with _own_errors(exporter), exporter._new_dump(path, amplitudes, overwrite, program) as file:
+    with _own_errors(exporter), exporter.new_dump(path, amplitudes, overwrite, program) as file:
         largest = max(int(np.prod(each.shape)) for each in numbers.values())
-        exporter._begin(file, found, amplitudes, omega2, largest, {name: text for name, text in texts.items() if text})
+        file.begin(found, amplitudes, omega2, largest, {name: text for name, text in texts.items() if text})
         for name, energy in energies.items():
             if energy is not None:
                 file.attrs[name] = float(energy)

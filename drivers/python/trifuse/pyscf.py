@@ -79,10 +79,10 @@ def triples(
     started = (logger.process_clock(), logger.perf_counter())
     name = type(mycc).__name__
     with _own_errors():
-        _export._check_supported(mycc)
+        _export.check_supported(mycc)
         own = (t1 is None or t1 is mycc.t1) and (t2 is None or t2 is mycc.t2)
         if own:
-            _export._check_converged(mycc, allow_unconverged)
+            _export.check_converged(mycc, allow_unconverged)
         t1, t2 = mycc.t1 if t1 is None else t1, mycc.t2 if t2 is None else t2
         if t1 is None or t2 is None:
             raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
@@ -146,7 +146,7 @@ def _replacement(original: Callable[..., float], options: ObjectOptions) -> Call
 
     def kernel(mycc: Any, eris: Any, t1: Any = None, t2: Any = None, verbose: Any = 3) -> float:
         try:
-            _export._check_supported(mycc)
+            _export.check_supported(mycc)
         except _export.ExportError as error:
             log = importlib.import_module("pyscf.lib.logger").new_logger(mycc, verbose)
             log.warn("Trifuse leaves this (T) to PySCF: %s", error)
@@ -208,9 +208,9 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitude
     """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump."""
     fitted = _export.is_density_fitted(mycc)
     if eris is None:
-        eris = _export._fock_only(mycc)
-    orbitals = _export._orbitals(mycc, eris, t1, t2)
-    omega2 = _export._omega2(mycc) if own else None
+        eris = _export.fock_only(mycc)
+    orbitals = _export.orbitals_of(mycc, eris, t1, t2)
+    omega2 = _export.omega2_of(mycc) if own else None
     kind = "ccsd" if omega2 is None else "reg-ccsd"
     arrays = {**_export.orbital_numbers(orbitals), **_export.fock_matrices(orbitals)}
     factors = _export.factor_arrays(mycc, orbitals, eris) if fitted else {}
@@ -224,7 +224,7 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitude
     scf_energy = mycc._scf.e_tot if getattr(mycc, "e_hf", None) is None else mycc.e_hf
     return Amplitudes(arrays, orbitals.reference, kind, omega2 or 0.0, fock_in_triples=True, correlation_energy=energy,
                       scf_energy=float(scf_energy), source=f"the {type(mycc).__name__} object",
-                      **_export._provenance(mycc)), orbitals
+                      **_export.provenance(mycc)), orbitals
 
 
 def _left(mycc: Any, left: Any, orbitals: Any, eris: Any, right: Amplitudes, allow_unconverged: bool) -> Amplitudes:
@@ -238,11 +238,11 @@ def _left(mycc: Any, left: Any, orbitals: Any, eris: Any, right: Amplitudes, all
             raise UsageError("The Lambda equations are not converged; raise max_cycle and call solve_lambda again.")
         kind, omega2, t1, t2 = "lambda", 0.0, mycc.l1, mycc.l2
     else:
-        _export._check_supported(left)
-        solved = _export._omega2(left)
+        _export.check_supported(left)
+        solved = _export.omega2_of(left)
         if solved is None:
             raise UsageError("The left amplitudes do not come from solve_regularized_ccsd; pass the object that it returns.")
-        _export._check_converged(left, allow_unconverged)
+        _export.check_converged(left, allow_unconverged)
         kind, omega2, t1, t2 = "reg-ccsd", solved, left.t1, left.t2
     arrays = {name: values for name, values in right.arrays.items() if name.startswith(("eps_", "irrep_"))}
     for array in _export.amplitude_arrays(orbitals, t1, t2):

@@ -1,0 +1,107 @@
+# mypy: ignore-errors
+"""The orbitals of a coupled-cluster object: their order in the dump, energies, Fock matrix and irreps."""
+
+import collections
+
+import numpy as np
+
+from .errors import ExportError
+
+# If an off-diagonal element of the Fock matrix exceeds this, the orbitals are not canonical. The elements of an SCF with
+# PySCF's default thresholds are smaller by one or two orders of magnitude.
+NON_CANONICAL = 1e-3
+
+# Amplitudes that symmetry forbids are rounding errors.
+FORBIDDEN = 1e-8
+
+
+# The orbitals of the indices of arrays. The dictionaries have a key for each orbital class o v O V (upper case: beta; absent
+# when restricted), nocc and fock only for o and O. `order` lists PySCF's orbitals of a class in the order of the dump.
+Orbitals = collections.namedtuple("Orbitals", "restricted reference suffixes nocc energies fock irreps order")
+
+
+def orbitals_of(cc, eris, t1, t2):
+    """The orbitals of an object, from its integrals or from `fock_only`. Raises ExportError if the dump cannot describe them.
+
+    `t1`, `t2`: the amplitudes of the dump, which must have the symmetry of the orbitals.
+    """
+    from pyscf.cc import uccsd
+
+    restricted = not isinstance(cc, uccsd.UCCSD)
+    per_spin = (lambda x: (x,)) if restricted else tuple
+    nocc, energies, fock, irreps = {}, {}, {}, {}
+    for spin, n, e, f, mo in zip(("ov", "OV"), per_spin(cc.nocc), per_spin(eris.mo_energy), per_spin(eris.fock),
+                                 per_spin(eris.mo_coeff)):
+        nocc[spin[0]], fock[spin[0]] = n, np.asarray(f)
+        ids = _irrep_numbers(cc, mo)
+        for c, part in zip(spin, (slice(None, n), slice(n, None))):
+            energies[c] = np.asarray(e)[part]
+            irreps[c] = None if ids is None else ids[part]
+    if any(i is None for i in irreps.values()):
+        irreps = None
+    else:
+        _check_symmetric(per_spin(t1), per_spin(t2), irreps)
+    # Orbitals of an irrep are neighbours and keep their order.
+    order = {c: np.argsort(irreps[c] if irreps else np.zeros(len(e)), kind="stable") for c, e in energies.items()}
+    reference = _reference(cc, restricted, fock, nocc)
+    return Orbitals(restricted, reference, ("",) if restricted else ("_a", "_b"), nocc, energies, fock, irreps, order)
+
+
+def _reference(cc, restricted, fock, nocc):
+    coupling = max(abs(matrix - np.diag(np.diag(matrix))).max(initial=0.0) for matrix in fock.values())
+    if restricted:
+        if coupling > NON_CANONICAL:
+            raise ExportError(f"the orbitals are not canonical (off-diagonal Fock matrix elements up to {coupling:.1e} "
+                              "hartree); converge the SCF and use its canonical orbitals.")
+        return "RHF"
+    # pyscf.cc.CCSD turns an ROHF object into a UHF object. Only the equal orbitals of both spins show this.
+    alpha, beta = cc.mo_coeff
+    same_orbitals = alpha.shape == beta.shape and np.array_equal(alpha, beta) and nocc["o"] != nocc["O"]
+    return "ROHF" if same_orbitals or coupling > NON_CANONICAL else "UHF"
+
+
+def _irrep_numbers(cc, mo):
+    """Irreps 0..7 whose product is the exclusive or, or None without usable symmetry."""
+    from pyscf import symm
+
+    mol = cc.mol
+    if not mol.symmetry or mol.groupname == "SO3":
+        return None
+    try:
+        ids = symm.label_orb_symm(mol, mol.irrep_id, mol.symm_orb, mo, s=cc._scf.get_ovlp())
+    except ValueError:  # an orbital of mixed symmetry
+        return None
+    return np.asarray(ids, dtype=np.int64) % 10  # the last digit of a linear molecule's irrep is its D2h or C2v one
+
+
+def _check_symmetric(t1, t2, irreps):
+    classes = ("ov", "OV", "oovv") if len(t1) == 1 else ("ov", "OV", "oovv", "oOvV", "OOVV")
+    for t, name in zip([*t1, *t2], [*classes[:len(t1)], *classes[2:]]):
+        product = np.zeros(1, dtype=np.int64)
+        for c in name[1:]:
+            product = product[..., None] ^ irreps[c]
+        for i, row in enumerate(t):  # row by row: t2 may be large
+            forbidden = abs(row[product[0] != irreps[name[0]][i]]).max(initial=0.0)
+            if forbidden > FORBIDDEN:
+                raise ExportError(f"the amplitudes break the symmetry of the orbitals (by {forbidden:.1e}); build the "
+                                  "molecule with symmetry=False.")
+
+
+def orbital_numbers(orbitals):
+    """Orbital energies (hartree) and, with symmetry, irreps, in the order of the dump: arrays by name."""
+    numbers = {}
+    for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+        for c, kind in zip(spin, ("occ", "vir")):
+            numbers[f"eps_{kind}{suffix}"] = orbitals.energies[c][orbitals.order[c]]
+            if orbitals.irreps is not None:
+                numbers[f"irrep_{kind}{suffix}"] = orbitals.irreps[c][orbitals.order[c]]
+    return numbers
+
+
+def fock_matrices(orbitals):
+    """Fock matrices, hartree, in the order of the dump: arrays by name."""
+    matrices = {}
+    for suffix, spin in zip(orbitals.suffixes, ("ov", "OV")):
+        order = np.concatenate([orbitals.order[spin[0]], orbitals.nocc[spin[0]] + orbitals.order[spin[1]]])
+        matrices["fock" + suffix] = orbitals.fock[spin[0]][np.ix_(order, order)]
+    return matrices
