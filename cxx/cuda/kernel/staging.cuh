@@ -162,11 +162,13 @@ class Stages<formulation, Config, Staging::bulk> {
   /// release_vvoo().
   __device__ __forceinline__ const char* acquire_vvoo() {
     at(shared_.vvoo_full[vvoo_slot()]).wait(vvoo_round());
-    return storage_ + vvoo_at + vvoo_slot() * Config::read_vvoo_bytes;
+    const char* const blocks = storage_ + vvoo_at + vvoo_slot() * Config::read_vvoo_bytes;
+    if constexpr (counts_acquired) ++vvoo_;
+    return blocks;
   }
   __device__ __forceinline__ void release_vvoo() {
     at(shared_.vvoo_empty[vvoo_slot()]).arrive();
-    ++vvoo_;
+    if constexpr (!counts_acquired) ++vvoo_;
   }
 
   /// For the math warps: calls `use(stage, n)` for every k-tile n of a product. `stage`: its begin in shared memory.
@@ -239,6 +241,9 @@ class Stages<formulation, Config, Staging::bulk> {
       ++k_tiles_;
     }
   }
+  /// True if the math warps count vvoo blocks when they acquire them. With several slots they count when they release
+  /// them, because they must know the slot.
+  static constexpr bool counts_acquired = Config::vvoo_slots == 1;
   static constexpr int scale_bytes = 16;  ///< of a unit in a stage
   /// Bytes from the begin of a stage to the scales, if warps multiply together.
   static constexpr int scales_at = Config::stage_bytes - 128;
