@@ -9,6 +9,12 @@
 
 namespace trifuse {
 
+/// The part of `auxiliary` functions that a rank reads.
+inline AuxiliaryRange part_of_rank(std::int64_t auxiliary, int rank, int ranks) {
+  const std::int64_t begin = auxiliary * rank / ranks;
+  return {begin, auxiliary * (rank + 1) / ranks - begin};
+}
+
 /// Limit for the factors of holes that a rank has read and that wait for other ranks, bytes. One auxiliary function may
 /// exceed it.
 inline constexpr std::int64_t exchanged_factor_bytes = std::int64_t{64} << 20;
