@@ -352,7 +352,7 @@ void DumpChecker::add_singles(Spin spin) {
 }
 
 std::vector<double> DumpChecker::run(int stage) {
-  const int most = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
+  const int most = most_threads(check_);
   std::vector<double> sums = factor_stages_->run(stage, most);
   const std::vector<Job>& all = jobs_[static_cast<std::size_t>(stage)];
   const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
@@ -408,6 +408,10 @@ void DumpChecker::accept(int stage, std::span<const double> sums) {
 }
 
 }  // namespace
+
+int most_threads(const DumpCheck& check) {
+  return check.threads > 0 ? startable_threads(check.threads) : available_threads();
+}
 
 std::unique_ptr<SourceCheck> make_dump_check(const DenseInput& input, const DumpCheck& check) {
   return std::make_unique<DumpChecker>(input, check);

@@ -28,6 +28,9 @@ struct DumpCheck {
   std::int64_t box_doubles = std::int64_t{1} << 18;  ///< approximate number of elements that are read at a time
 };
 
+/// Number of threads that a check may use.
+int most_threads(const DumpCheck& check);
+
 /// Makes the check of a dump or of the arrays of a caller. It reads every array in long runs and throws InputError if
 ///   - a value is not finite or beyond any reasonable size,
 ///   - an array breaks a symmetry under exchange of indices by more than 1e-7 (absolute up to 1, relative above),

@@ -27,6 +27,10 @@ void FactorStages::hold(Communicator* communicator) {
 void FactorStages::read_together(int stage, Communicator& communicator) {
   if (stage == holes) hold(&communicator);
   const bool exchange = communicator.size() > 1 && communicator.has_arrays();
+  if (stage == irreps && irreps_ && exchange) {
+    irreps_->run(share_.part, share_.parts, most_threads(share_), share_.stop, &communicator);
+    irreps_.reset();
+  }
   if (stage == particles && singles_ != nullptr && exchange) {
     singles_->share_factors(communicator, exchanged_factor_bytes, share_.stop);
   }

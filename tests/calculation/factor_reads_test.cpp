@@ -200,6 +200,31 @@ TEST(FactorsOfRanks, AreReadOnceByAllRanksTogether) {
   }
 }
 
+TEST(FactorsOfRanks, AreReadOnceForEachRoundOfTheCheckOfIrreps) {
+  SyntheticMolecule made_up = molecule(true);
+  made_up.irreps = 2;
+  std::map<std::string, std::int64_t> expected = stored_factors(true);
+  const std::int64_t factors_vv = expected["factors_vv"];
+  for (const int ranks : {1, 2, 3, 5}) {
+    std::map<std::string, std::int64_t> all;
+    std::mutex mutex;
+    const auto failures = failures_of_ranks(
+        ranks,
+        [&](Communicator& communicator) {
+          Reads reads;
+          check(*counted(made_up, reads), communicator);
+          const std::lock_guard lock(mutex);
+          for (const auto& [name, elements] : reads.elements) all[name] += elements;
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+    // Each rank stores factors of at most 4 of the 24 particles in a round. They are read once more for the other
+    // checks.
+    expected["factors_vv"] = ((24 + 4 * ranks - 1) / (4 * ranks) + 1) * factors_vv;
+    for (const auto& [name, elements] : expected) EXPECT_EQ(all[name], elements) << name << " by " << ranks << " ranks";
+  }
+}
+
 TEST(FactorsOfRanks, AreReadOnceMoreForAJournal) {
   const TemporaryFolder folder;
   std::vector<double> expected;
