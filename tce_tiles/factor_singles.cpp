@@ -56,6 +56,7 @@ class SumExchange {
 
   /// Replaces the sums before the exchange by those after it. Collective.
   void run(std::vector<Buffer>& sums) {
+    if (sums.empty()) return;
     const std::vector<SharedSegment> segments = find_orbitals(sums);
     if (segments.empty()) return;
     std::vector<Buffer> received(sums.size());

@@ -28,7 +28,9 @@ void FactorStages::read_together(int stage, Communicator& communicator) {
   if (stage == holes) hold(&communicator);
   const bool exchange = communicator.size() > 1 && communicator.has_arrays();
   if (stage == irreps && irreps_ && exchange) {
-    irreps_->run(share_.part, share_.parts, most_threads(share_), share_.stop, &communicator);
+    int threads = 1;
+    run_collectively(&communicator, [&] { threads = most_threads(share_); });
+    irreps_->run(share_.part, share_.parts, threads, share_.stop, &communicator);
     irreps_.reset();
   }
   if (stage == particles && singles_ != nullptr && exchange) {

@@ -17,8 +17,8 @@ namespace trifuse {
 /// What the check of an input does with factors, stage by stage. Order of calls: those of SourceCheck.
 class FactorStages {
  public:
-  /// The stages of make_dump_check() in which the factors are used: those of holes from the first stage on, those of
-  /// two particles in the last one.
+  /// The stages of make_dump_check(): factors of holes are read and checked; FactorIrreps; the other uses of the
+  /// factors of two particles, FactorCheck and the singles equation.
   static constexpr int holes = 0, irreps = 1, particles = 2;
 
   /// `checked`: the input whose factors are checked, or null. `tested`: the input with whose integrals `singles` is

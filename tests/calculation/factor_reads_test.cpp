@@ -255,16 +255,18 @@ TEST(FactorsOfRanks, AreReadOnceMoreForAJournal) {
 struct FailingJob {
   const char* name;
   bool restricted, checks, journal;
+  int irreps = 1;
 };
 
 TEST(FactorsOfRanks, AreRefusedByAllRanksWithTheSameSentence) {
   const TemporaryFolder folder;
   const std::string journal = (folder.path() / "journal").string();
-  const FailingJob jobs[] = {{"check", true, true, false},
-                             {"journal", true, false, true},
-                             {"operands", true, false, false},
-                             {"rotation", false, false, false}};
-  for (const auto& [job, restricted, checks, has_journal] : jobs) {
+  const FailingJob jobs[] = {
+      {"check", true, true, false},   {"check", false, true, false},    {"check of irreps", true, true, false, 2},
+      {"journal", true, false, true}, {"operands", true, false, false}, {"rotation", false, false, false}};
+  for (const auto& [job, restricted, checks, has_journal, irreps] : jobs) {
+    SyntheticMolecule made_up = molecule(restricted);
+    made_up.irreps = irreps;
     for (const int ranks : {1, 2, 3, 5}) {
       for (const auto& [name, wrong] : stored_factors(restricted)) {
         // The last rank gets a wrong value, or cannot read.
@@ -282,7 +284,7 @@ TEST(FactorsOfRanks, AreRefusedByAllRanksWithTheSameSentence) {
                     box[box.size() / 2] = std::numeric_limits<double>::quiet_NaN();
                   };
                 }
-                const auto source = counted(molecule(of_job), reads);
+                const auto source = counted(made_up, reads);
                 if (with_check) check(*source, communicator);
                 CalculationOptions options = options_of(of_job);
                 if (with_journal) options.journal = journal;
