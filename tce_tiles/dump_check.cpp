@@ -21,9 +21,7 @@
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_energy.hpp"
 #include "tce_tiles/dump_slabs.hpp"
-#include "tce_tiles/factor_check.hpp"
-#include "tce_tiles/factor_irreps.hpp"
-#include "tce_tiles/factors_of_ranks.hpp"
+#include "tce_tiles/factor_stages.hpp"
 #include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/small_arrays_check.hpp"
 
@@ -60,12 +58,14 @@ class DumpChecker final : public SourceCheck {
       : input_(input), other_(check.test_with == &input ? nullptr : check.test_with), check_(check) {
     read_small_arrays();
     if (find_equations()) set_up_singles();
+    factor_stages_.emplace(check_.integrals ? &input_ : nullptr, singles_ ? &input_of_integrals() : nullptr,
+                           singles_ ? &*singles_ : nullptr, check_);
     plan();
   }
 
-  int stages() const override { return 2; }
+  int stages() const override { return dump_check_stages; }
   void read_together(int stage, Communicator& communicator) override {
-    if (stage == 0) hold_factors(&communicator);
+    factor_stages_->read_together(stage, communicator);
   }
   std::vector<double> run(int stage) override;
   void accept(int stage, std::span<const double> sums) override;
@@ -95,10 +95,9 @@ class DumpChecker final : public SourceCheck {
   const DenseInput& input_of_integrals() const { return other_ != nullptr ? *other_ : input_; }
   const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
   /// The factors that are checked in place of integrals; null if there are none. Their integrals have all symmetries,
-  /// and the factors limit their size. If irreps forbid integrals, `factor_irreps_` makes and checks them.
+  /// and the factors limit their size. If irreps forbid integrals, FactorIrreps makes and checks them.
   static const DenseFactors* factors(const DenseInput& input) { return input.factor_source.get(); }
 
-  void hold_factors(Communicator* communicator);
   void read_small_arrays();
   bool find_equations();
   void set_up_singles();
@@ -110,15 +109,13 @@ class DumpChecker final : public SourceCheck {
   void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
+  std::vector<double> sums_of_first_stage() const;
 
   const DenseInput& input_;
   const DenseInput* other_;  ///< the input of the integrals, if it is another one
   const DenseArrays& own_ = *input_.arrays;
   const DumpHeader& header_ = input_.header;
   DumpCheck check_;
-  std::vector<std::shared_ptr<const void>> held_;  ///< keeps the factors of holes in memory
-  std::optional<FactorCheck> factor_check_;
-  std::optional<FactorIrreps> factor_irreps_;
   std::deque<CheckedArray> arrays_;
   std::deque<EnergyOfPairs> pairs_;
   std::array<std::vector<double>, 2> t1_;
@@ -126,21 +123,11 @@ class DumpChecker final : public SourceCheck {
   std::vector<double> energies_;
   std::optional<DumpSlabs> slabs_;
   std::optional<SinglesEquation> singles_;
-  std::array<std::vector<Job>, 2> jobs_;  ///< by stage
-  std::mutex mutex_;                      ///< protects the sums in `measured_`
+  std::optional<FactorStages> factor_stages_;
+  std::array<std::vector<Job>, dump_check_stages> jobs_;  ///< by stage
+  std::mutex mutex_;                                      ///< protects the sums in `measured_`
   Measurements measured_;
 };
-
-/// Keeps the factors of holes in memory from now on, if the check needs them. Collective if `communicator` is not null.
-void DumpChecker::hold_factors(Communicator* communicator) {
-  const auto hold = [&](const DenseInput& input) {
-    auto held = acquire_factors_of_ranks(input.factor_source.get(), communicator, check_.stop);
-    if (held) held_.push_back(std::move(held));
-  };
-  if (!held_.empty()) return;
-  if (check_.integrals) hold(input_);
-  if (singles_) hold(input_of_integrals());
-}
 
 void DumpChecker::read_small_arrays() {
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
@@ -237,16 +224,13 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
     ovov != nullptr ? add_pairs(spec, *ovov) : add_boxes(spec);
   }
   if (own.empty()) return;
-  if (factors(input_) != nullptr) {
-    factor_check_.emplace(input_);
-    if (!header_.symmetry) return;
-    factor_irreps_.emplace(input_);
-  }
+  const bool of_factors = factors(input_) != nullptr;
+  if (of_factors && !header_.symmetry) return;
   for (const ArraySpec& spec : own) {
     const bool with_t2 = spec.kind == ArrayKind::ovov && singles_ && other_ == nullptr;
     if (!with_t2 && spec.kind != ArrayKind::ovvv) add_boxes(spec);
   }
-  if (factor_irreps_) return;
+  if (of_factors) return;
   for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
 }
 
@@ -368,7 +352,8 @@ void DumpChecker::add_singles(Spin spin) {
 }
 
 std::vector<double> DumpChecker::run(int stage) {
-  hold_factors(nullptr);
+  const int most = most_threads(check_);
+  std::vector<double> sums = factor_stages_->run(stage, most);
   const std::vector<Job>& all = jobs_[static_cast<std::size_t>(stage)];
   const auto part = static_cast<std::size_t>(check_.part), parts = static_cast<std::size_t>(check_.parts);
   std::vector<const Job*> mine;
@@ -378,7 +363,6 @@ std::vector<double> DumpChecker::run(int stage) {
         stage == 0 ? n % parts == part : n >= all.size() * part / parts && n < all.size() * (part + 1) / parts;
     if (is_mine) mine.push_back(&all[n]);
   }
-  const int most = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
   auto threads = static_cast<int>(std::clamp<std::int64_t>(std::ssize(mine), 1, most));
   // Without memory for its buffers, OpenBLAS would wait for ever in a matrix product.
   auto bytes_of_boxes = 2 * static_cast<std::int64_t>(sizeof(double)) * check_.box_doubles;
@@ -389,33 +373,27 @@ std::vector<double> DumpChecker::run(int stage) {
     stop_reading(check_.stop);
     (*mine[n])(buffers);
   });
-  if (stage == 1) {
-    if (!singles_) return {};
-    singles_->add_factors(threads);
-    return singles_->second_sums();
-  }
-  std::vector<double> sums = energies_;
-  if (singles_) {
-    for (const double each : {measured_.t2_d_t2, measured_.t2_v}) sums.push_back(each);
-    const std::vector<double> of_singles = singles_->first_sums();
+  if (stage == 0) return sums_of_first_stage();
+  if (stage == 2 && singles_) {
+    const std::vector<double> of_singles = singles_->second_sums();
     sums.insert(sums.end(), of_singles.begin(), of_singles.end());
   }
-  if (factor_check_) {
-    const std::vector<double> of_factors = factor_check_->run(check_.part, check_.parts, most, check_.stop);
-    sums.insert(sums.end(), of_factors.begin(), of_factors.end());
-  }
-  if (factor_irreps_) factor_irreps_->run(check_.part, check_.parts, most, check_.stop);
+  return sums;
+}
+
+std::vector<double> DumpChecker::sums_of_first_stage() const {
+  std::vector<double> sums = energies_;
+  if (!singles_) return sums;
+  for (const double each : {measured_.t2_d_t2, measured_.t2_v}) sums.push_back(each);
+  const std::vector<double> of_singles = singles_->first_sums();
+  sums.insert(sums.end(), of_singles.begin(), of_singles.end());
   return sums;
 }
 
 void DumpChecker::accept(int stage, std::span<const double> sums) {
-  if (stage == 0 && factor_check_) {
-    const std::size_t of_factors = factor_check_->size();
-    factor_check_->accept(sums.last(of_factors));
-    sums = sums.first(sums.size() - of_factors);
-  }
-  if (!singles_) return;
-  if (stage == 1) {
+  sums = factor_stages_->accept(stage, sums);
+  if (!singles_ || stage == 1) return;
+  if (stage == 2) {
     singles_->set_second_sums(sums);
     measured_.singles = singles_->residual();
     return;
@@ -431,6 +409,10 @@ void DumpChecker::accept(int stage, std::span<const double> sums) {
 
 }  // namespace
 
+int most_threads(const DumpCheck& check) {
+  return check.threads > 0 ? startable_threads(check.threads) : available_threads();
+}
+
 std::unique_ptr<SourceCheck> make_dump_check(const DenseInput& input, const DumpCheck& check) {
   return std::make_unique<DumpChecker>(input, check);
 }
@@ -439,7 +421,7 @@ std::vector<double> check_dump(const DenseInput& input, const DumpCheck& check) 
   DumpChecker checker(input, check);
   const std::vector<double> first = checker.run(0);
   checker.accept(0, first);
-  checker.run(1);
+  for (int stage = 1; stage < checker.stages(); ++stage) checker.run(stage);
   return {first.begin(), first.begin() + static_cast<std::ptrdiff_t>(checker.energy_count())};
 }
 

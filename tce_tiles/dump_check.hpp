@@ -12,6 +12,9 @@
 
 namespace trifuse {
 
+/// Number of stages of make_dump_check().
+inline constexpr int dump_check_stages = 3;
+
 /// What a check of an input does.
 struct DumpCheck {
   bool integrals = true;  ///< false for a left-hand input, whose integrals are not used
@@ -25,6 +28,9 @@ struct DumpCheck {
   std::int64_t box_doubles = std::int64_t{1} << 18;  ///< approximate number of elements that are read at a time
 };
 
+/// Number of threads that a check may use.
+int most_threads(const DumpCheck& check);
+
 /// Makes the check of a dump or of the arrays of a caller. It reads every array in long runs and throws InputError if
 ///   - a value is not finite or beyond any reasonable size,
 ///   - an array breaks a symmetry under exchange of indices by more than 1e-7 (absolute up to 1, relative above),
@@ -34,16 +40,17 @@ struct DumpCheck {
 /// `open_dump` and `open_arrays` cannot find these errors, because they read each block on its own. If a part has
 /// several errors, the check reports the one that a single thread would find first.
 ///
-/// The check has two stages. The first stage reads t1, t2, ovov, ovoo, oovv and the Fock matrix and measures the CCSD
-/// energy. The second stage reads ovvv, and slabs of the other arrays, for the equation of the single excitations.
-/// Integrals from factors are made only for the energy and this equation; the first stage checks the factors. If irreps
-/// forbid integrals, the first stage also makes them, see FactorIrreps. The CCSD energy has the same bits for any
-/// number of parts and threads and any `box_doubles`.
+/// The check has three stages. The first stage reads t1, t2, ovov, ovoo, oovv and the Fock matrix and measures the CCSD
+/// energy. The second stage reads ovvv, and slabs of the other arrays, for the equation of the single excitations. The
+/// third stage reads the factors of two particles, once for their check and for this equation. Integrals from factors
+/// are made only for the energy and this equation; the first stage checks the factors of holes. If irreps forbid
+/// integrals, the second stage also makes them, see FactorIrreps. The CCSD energy has the same bits for any number of
+/// parts and threads and any `box_doubles`.
 ///
 /// `input` and `check.test_with` must outlive the check.
 std::unique_ptr<SourceCheck> make_dump_check(const DenseInput& input, const DumpCheck& check = {});
 
-/// Does both stages of one part. Returns the terms whose sum is the CCSD correlation energy, in hartree: one for the
+/// Does all stages of one part. Returns the terms whose sum is the CCSD correlation energy, in hartree: one for the
 /// singles of each spin, then one for each ordered pair of occupied orbitals. Terms of other parts are zero.
 std::vector<double> check_dump(const DenseInput& input, const DumpCheck& check = {});
 

@@ -7,7 +7,7 @@
 #include "cxx/base/buffer.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_boxes.hpp"
-#include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
 #include "tce_tiles/packed_pairs.hpp"
 
 namespace trifuse {
@@ -16,6 +16,23 @@ namespace {
 /// Number of integrals (ab|ab) of `v` particles.
 std::size_t pairs_of(std::int64_t v) {
   return static_cast<std::size_t>(pair_count(v));
+}
+
+/// Adds the part of a band of factors to (ab|ab), `squares` [pairs a >= b]. `mutex` protects them.
+void add_squares(const FactorBand& band, std::mutex& mutex, std::span<double> squares) {
+  const std::int64_t v = band.particles;
+  thread_local Buffer buffer;
+  buffer.reserve(squares.size());
+  std::fill_n(buffer.data(), squares.size(), 0.0);
+  for (std::int64_t q = 0; q < band.count; ++q) {
+    double* to = buffer.data();
+    for (std::int64_t b = 0; b < v; ++b, to += b) {
+      const double* const from = band.planes + (q * v + b) * v;
+      for (std::int64_t c = 0; c <= b; ++c) to[c] += from[c] * from[c];
+    }
+  }
+  const std::lock_guard lock(mutex);
+  for (std::size_t n = 0; n < squares.size(); ++n) squares[n] += buffer.data()[n];
 }
 
 }  // namespace
@@ -28,33 +45,24 @@ FactorCheck::FactorCheck(const DenseInput& input) : input_(input) {
   }
 }
 
-std::vector<double> FactorCheck::run(int part, int parts, int threads, const std::atomic<bool>* stop) const {
+void FactorCheck::check_holes() const {
   for (const FactorSpec& spec : holes_) check_holes(spec);
+}
+
+std::vector<double> FactorCheck::run(int part, int parts, int threads, const std::atomic<bool>* stop,
+                                     std::span<const FactorUse> others) const {
   const DenseFactors& factors = *input_.factor_source;
-  const std::int64_t begin = factors.auxiliary() * part / parts, end = factors.auxiliary() * (part + 1) / parts;
   std::vector<double> all(size_, 0.0);
   std::span<double> rest = all;
+  std::mutex mutex;
+  std::vector<FactorUse> uses(others.begin(), others.end());
   for (const FactorSpec& spec : particles_) {
-    const std::int64_t v = input_.header.size(spec.p);
-    const std::span<double> squares = rest.first(pairs_of(v));
+    const std::span<double> squares = rest.first(pairs_of(input_.header.size(spec.p)));
     rest = rest.subspan(squares.size());
-    std::mutex mutex;
-    factors.visit_vv(spec.p, begin, end, threads, [&](const FactorBand& band) {
-      stop_reading(stop);
-      thread_local Buffer buffer;
-      buffer.reserve(squares.size());
-      std::fill_n(buffer.data(), squares.size(), 0.0);
-      for (std::int64_t q = 0; q < band.count; ++q) {
-        double* to = buffer.data();
-        for (std::int64_t b = 0; b < v; ++b, to += b) {
-          const double* const from = band.planes + (q * v + b) * v;
-          for (std::int64_t c = 0; c <= b; ++c) to[c] += from[c] * from[c];
-        }
-      }
-      const std::lock_guard lock(mutex);
-      for (std::size_t n = 0; n < squares.size(); ++n) squares[n] += buffer.data()[n];
-    });
+    uses.push_back({spec.p, part_of_rank(factors.auxiliary(), part, parts),
+                    [&mutex, squares](const FactorBand& band) { add_squares(band, mutex, squares); }});
   }
+  visit_once(factors, uses, threads, stop);
   return all;
 }
 

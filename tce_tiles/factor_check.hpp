@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tce_tiles/dump_layout.hpp"
+#include "tce_tiles/factor_uses.hpp"
 
 namespace trifuse {
 
@@ -13,18 +14,21 @@ namespace trifuse {
 /// processes of a job share this reading. The absolute value of an integral (pq|rs) is at most the root of (pq|pq)
 /// (rs|rs), so only the integrals (pq|pq) are made.
 ///
-/// Order of calls: run(), sum the results of all processes, accept().
+/// Order of calls: check_holes(), run(), sum the results of all processes, accept().
 class FactorCheck {
  public:
   /// `input`: has factors, and must outlive the check.
   explicit FactorCheck(const DenseInput& input);
 
+  /// Checks the factors with holes. Throws InputError if (ij|ij) or (ia|ia) is beyond any reasonable size.
+  void check_holes() const;
   /// Length of the result of run().
   std::size_t size() const { return size_; }
   /// Reads part `part` of `parts` of the auxiliary functions on at most `threads` threads, and returns their part of
-  /// (ab|ab). Throws InputError if an element is not finite, if the factors are not symmetric, or if (ij|ij) or (ia|ia)
-  /// is beyond any reasonable size; throws Interrupted soon after `*stop` becomes true. `stop` may be null.
-  std::vector<double> run(int part, int parts, int threads, const std::atomic<bool>* stop) const;
+  /// (ab|ab). Throws InputError if an element is not finite or if the factors are not symmetric; throws Interrupted
+  /// soon after `*stop` becomes true. `stop` may be null. `others`: other uses of the same factors, see visit_once().
+  std::vector<double> run(int part, int parts, int threads, const std::atomic<bool>* stop,
+                          std::span<const FactorUse> others = {}) const;
   /// Throws InputError if (ab|ab) is beyond any reasonable size. `sums`: the sums of run() over all parts.
   void accept(std::span<const double> sums) const;
 

@@ -10,19 +10,11 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/dump_boxes.hpp"
-#include "tce_tiles/factor_slabs.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
 #include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/slabs_of_ranks.hpp"
 
 namespace trifuse {
-namespace {
-
-/// The first particle of a part. Parts have about the same number of pairs c <= b.
-std::int64_t first_particle(std::int64_t particles, int part, int parts) {
-  return std::llround(static_cast<double>(particles) * std::sqrt(static_cast<double>(part) / parts));
-}
-
-}  // namespace
-
 FactorIrreps::FactorIrreps(const DenseInput& input) : input_(input) {
   const bool restricted = input.header.restricted;
   std::vector<ArraySpec> all = integral_arrays(restricted);
@@ -37,24 +29,55 @@ FactorIrreps::FactorIrreps(const DenseInput& input) : input_(input) {
   }
 }
 
-void FactorIrreps::run(int part, int parts, int threads, const std::atomic<bool>* stop) const {
+std::int64_t FactorIrreps::rounds_of(const Group& group, int parts) const {
+  const bool alpha = group.particles == OrbitalClass::particle_alpha;
+  return rounds(input_.header.size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
+                input_.header.size(group.particles), parts);
+}
+
+std::vector<FactorSlab> FactorIrreps::slabs_of_round(const Group& group, int part, int parts,
+                                                     std::int64_t round) const {
+  // Each part has one slab of small b and its mirror image. The number of pairs c <= b is the same for all parts.
+  const std::int64_t v = input_.header.size(group.particles), slabs = 2 * parts * rounds_of(group, parts);
+  const std::int64_t small = round * parts + part;
+  std::vector<FactorSlab> found;
+  for (const std::int64_t n : {small, slabs - 1 - small}) {
+    const std::int64_t begin = v * n / slabs, end = v * (n + 1) / slabs;
+    found.push_back({{group.particles, begin, end - begin}, {group.particles, 0, end}, {}});
+  }
+  return found;
+}
+
+void FactorIrreps::run(int part, int parts, int threads, const std::atomic<bool>* stop,
+                       Communicator* communicator) const {
   static const std::atomic<bool> never{false};
   const InterruptibleFactors factors(input_.factor_source.get(), stop != nullptr ? *stop : never);
   use_single_threaded_blas();
+  std::array<Buffer, 2> values;
   for (const Group& group : groups_) {
-    const std::int64_t v = input_.header.size(group.particles), end = first_particle(v, part + 1, parts);
-    const bool alpha = group.particles == OrbitalClass::particle_alpha;
-    const std::int64_t holes = input_.header.size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta);
-    const std::int64_t step = slab_particles(holes, v);
-    Buffer values;
-    for (std::int64_t b = first_particle(v, part, parts); b < end; b += step) {
-      const std::int64_t count = std::min(step, end - b), width = b + count;
-      const auto doubles = static_cast<std::size_t>(count * factors.auxiliary() * width);
-      stop_reading(stop);
-      values.reserve(doubles);
-      const FactorSlab slab{{group.particles, b, count}, {group.particles, 0, width}, values.span().first(doubles)};
-      read_slabs(factors, std::span(&slab, 1), threads);
-      check_slab(group, {b, count, width, values.data()}, threads, stop);
+    for (std::int64_t round = 0; round < rounds_of(group, parts); ++round) {
+      std::vector<SlabOfRank> slabs;
+      std::vector<FactorSlab> own = slabs_of_round(group, part, parts, round);
+      run_collectively(communicator, [&] {
+        stop_reading(stop);
+        for (std::size_t n = 0; n < own.size(); ++n) {
+          const auto doubles = static_cast<std::size_t>(own[n].p.count * factors.auxiliary() * own[n].d.count);
+          values[n].reserve(doubles);
+          own[n].values = values[n].span().first(doubles);
+        }
+      });
+      for (int other = 0; other < parts; ++other) {
+        if (other != part && communicator == nullptr) continue;
+        for (const FactorSlab& slab : other == part ? own : slabs_of_round(group, other, parts, round)) {
+          slabs.push_back({other, slab});
+        }
+      }
+      read_slabs_of_ranks(communicator, factors, slabs, {threads, exchanged_factor_bytes});
+      run_collectively(communicator, [&] {
+        for (const auto& [p, d, numbers] : own) {
+          if (p.count > 0) check_slab(group, {p.begin, p.count, d.count, numbers.data()}, threads, stop);
+        }
+      });
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tce_tiles/factors_of_ranks.hpp"
+
 namespace trifuse {
 
 FactorRounds::FactorRounds(Communicator& communicator, std::int64_t auxiliary, std::int64_t doubles,
@@ -22,14 +24,13 @@ const double* FactorRounds::Segment::read(std::int64_t first, std::int64_t count
 }
 
 AuxiliaryRange FactorRounds::of_round(int rank, std::int64_t round) const {
-  const std::int64_t begin = auxiliary_ * rank / communicator_.size() + round * step_,
-                     end = auxiliary_ * (rank + 1) / communicator_.size();
-  return {begin, std::clamp<std::int64_t>(end - begin, 0, step_)};
+  const AuxiliaryRange all = part_of_rank(auxiliary_, rank, communicator_.size());
+  const std::int64_t first = round * step_;
+  return {all.begin + first, std::clamp<std::int64_t>(all.count - first, 0, step_)};
 }
 
 std::int64_t FactorRounds::own_functions() const {
-  const std::int64_t rank = communicator_.rank(), ranks = communicator_.size();
-  return auxiliary_ * (rank + 1) / ranks - auxiliary_ * rank / ranks;
+  return part_of_rank(auxiliary_, communicator_.rank(), communicator_.size()).count;
 }
 
 void FactorRounds::run(const Read& read, const Copy& copy) {

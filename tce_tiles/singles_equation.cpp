@@ -288,8 +288,17 @@ void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
   add_to_residual(s, part);
 }
 
-void SinglesEquation::add_factors(int threads) {
-  for (int u = 0; factors_ && u < spins(); ++u) add_to_residual(u, factors_->take_residual(u, threads));
+std::vector<FactorUse> SinglesEquation::factor_uses() {
+  std::vector<FactorUse> uses;
+  for (int u = 0; factors_ && u < spins(); ++u) {
+    uses.push_back({u == 0 ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta, factors_->functions(u),
+                    [this, u](const FactorBand& band) { factors_->add_band(u, band); }});
+  }
+  return uses;
+}
+
+void SinglesEquation::add_factors() {
+  for (int u = 0; factors_ && u < spins(); ++u) add_to_residual(u, factors_->take_residual(u));
 }
 
 std::vector<double> SinglesEquation::second_sums() const {

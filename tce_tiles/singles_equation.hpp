@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/dump_layout.hpp"
 #include "tce_tiles/factor_singles.hpp"
+#include "tce_tiles/factor_uses.hpp"
 #include "tce_tiles/singles_residual.hpp"
 
 /// The CCSD equation of the single excitations, as a test of a whole input.
@@ -67,8 +69,8 @@ class SinglesSlabs {
 
 /// Evaluates the equation in two passes over the input. Order of calls:
 ///   1. add_ovov for all of ovov; with several processes, sum `first_sums` over them and pass it to `set_first_sums`
-///   2. add_orbital for all n, and add_ovvv for all of ovvv or at the end add_factors; sum `second_sums` in the same
-///   way
+///   2. add_orbital for all n, and add_ovvv for all of ovvv; with factors instead of ovvv, afterwards factor_uses and
+///      add_factors; sum `second_sums` in the same way
 ///   3. residual()
 /// The add functions are thread-safe.
 class SinglesEquation {
@@ -101,9 +103,17 @@ class SinglesEquation {
   /// Second pass: adds the terms of a box of ovvv. Every element of ovvv must be in exactly one box. A box must hold
   /// the whole last axis.
   void add_ovvv(const ArraySpec& spec, const ArrayBox& box);
-  /// Second pass: adds the terms of ovvv and oovv of all orbitals of add_orbital, if factors are used. Uses at most
-  /// `threads` threads.
-  void add_factors(int threads);
+  /// Factors, after add_orbital: gives each rank an equal part of the work with factors of two particles, see
+  /// FactorSingles::share(). Without this call each rank needs all of these factors. Does nothing if factors are not
+  /// used.
+  void share_factors(Communicator& communicator, std::int64_t buffer_bytes, const std::atomic<bool>* stop) {
+    if (factors_) factors_->share(communicator, buffer_bytes, stop);
+  }
+  /// Factors, after add_orbital: the uses of the factors of two particles. Empty if factors are not used. Visit all of
+  /// them before add_factors.
+  std::vector<FactorUse> factor_uses();
+  /// Second pass: adds the terms of ovvv and oovv of all orbitals of add_orbital, if factors are used.
+  void add_factors();
   /// Bytes that one thread needs for factors.
   std::int64_t thread_bytes() const { return factors_ ? factors_->thread_bytes() : 0; }
   /// The result of the second pass, to be summed over processes as `first_sums` is.

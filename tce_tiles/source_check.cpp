@@ -58,7 +58,7 @@ class SealedCheck final : public SourceCheck {
  public:
   SealedCheck(const DumpFile& dump, const DumpCheck& check) : dump_(dump), check_(check) {}
 
-  int stages() const override { return 3; }
+  int stages() const override { return 1 + dump_check_stages; }
   void read_together(int stage, Communicator& communicator) override {
     if (stage > 0) check_of_numbers_->read_together(stage - 1, communicator);
   }

@@ -35,9 +35,9 @@ class SourceCheck {
   virtual ~SourceCheck() = default;
   /// Number of stages.
   virtual int stages() const = 0;
-  /// Reads arrays that each process needs as a whole for a stage. Each process reads a part of them and gets the other
-  /// parts from other processes. Collective. Without this call `run` reads them in each process. Throws InputError if
-  /// an array is wrong; if one process throws, all processes throw.
+  /// Exchanges data, so that each process reads only a part of the arrays that several processes need in a stage: parts
+  /// of such arrays, or results of earlier stages. Collective. Without this call `run` reads these arrays in each
+  /// process. Throws InputError if an array is wrong; if one process throws, all processes throw.
   virtual void read_together(int stage, Communicator& communicator) {
     static_cast<void>(stage);
     static_cast<void>(communicator);

@@ -7,7 +7,7 @@
 #include "cxx/base/large_pages.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/operands/panel_loader.hpp"
-#include "cxx/operands/slabs_of_ranks.hpp"
+#include "tce_tiles/slabs_of_ranks.hpp"
 
 namespace trifuse {
 

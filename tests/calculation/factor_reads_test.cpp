@@ -17,6 +17,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
 #include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/factor_arrays.hpp"
 #include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/source_check.hpp"
@@ -103,15 +104,17 @@ std::unique_ptr<TileSource> counted(const SyntheticMolecule& made_up, Reads& rea
   DenseInput input = *dense_input_of(*source);
   auto counting = std::make_shared<DenseInput>();
   counting->header = input.header;
+  counting->header.info.amplitudes = AmplitudeKind::ccsd;  // the check evaluates the singles equation, too
   counting->arrays = std::make_shared<CountedArrays>(input.arrays, reads);
   use_factors(*counting);
   return open_input(std::move(counting), made_up.hole_tile, made_up.particle_tile);
 }
 
-void check(const TileSource& source, Communicator& communicator) {
+/// Checks an input as the program does. Returns what the check has measured.
+Measurements check(const TileSource& source, Communicator& communicator, const std::atomic<bool>* stop = nullptr) {
   std::unique_ptr<SourceCheck> check;
   run_collectively(&communicator, [&] {
-    check = make_source_check(source, source, {communicator.rank(), communicator.size(), 1});
+    check = make_source_check(source, source, {communicator.rank(), communicator.size(), 1, stop});
   });
   for (int stage = 0; stage < check->stages(); ++stage) {
     std::vector<double> found;
@@ -120,6 +123,7 @@ void check(const TileSource& source, Communicator& communicator) {
     communicator.allreduce_sum(found);
     run_collectively(&communicator, [&] { check->accept(stage, found); });
   }
+  return check->measurements();
 }
 
 CalculationOptions options_of(bool restricted) {
@@ -139,11 +143,35 @@ void expect_part(Reads& reads, bool restricted, Communicator& communicator, int 
   reads.elements.clear();
 }
 
+/// Expects that a check has evaluated the singles equation and found the numbers of another check.
+void expect_equation(const Measurements& found, const Measurements& expected) {
+  ASSERT_TRUE(found.singles) << found.no_singles_reason;
+  ASSERT_TRUE(expected.singles) << expected.no_singles_reason;
+  EXPECT_TRUE(found.singles->complete);
+  EXPECT_EQ(found.singles->i, expected.singles->i);
+  EXPECT_EQ(found.singles->a, expected.singles->a);
+  EXPECT_NEAR(found.singles->step, expected.singles->step, 1e-12 * expected.singles->step);
+  EXPECT_NEAR(found.singles->along_t1, expected.singles->along_t1, 1e-11 * expected.singles->across_t1);
+  EXPECT_NEAR(found.singles->across_t1, expected.singles->across_t1, 1e-12 * expected.singles->across_t1);
+}
+
+/// What the check measures if the dump has integrals that were multiplied out from the factors of `source`.
+Measurements check_integrals(const TileSource& source) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "integrals.h5").string();
+  write_dump(source, path, {.multiply_factors = true});
+  const auto dump = open_dump(path, 8, 8);
+  const auto check = make_source_check(*dump, *dump);
+  for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
+  return check->measurements();
+}
+
 TEST(FactorsOfRanks, AreReadOnceByAllRanksTogether) {
   for (const bool restricted : {true, false}) {
     Reads reads_alone;
     const auto alone = counted(molecule(restricted), reads_alone);
     const std::vector<double> expected = numbers_of(calculate(*alone, options_of(restricted)));
+    const Measurements of_integrals = check_integrals(*alone);
     for (const int ranks : {1, 2, 3, 5}) {
       std::atomic<std::int64_t> checked{0}, loaded{0};
       const auto failures = failures_of_ranks(
@@ -151,7 +179,7 @@ TEST(FactorsOfRanks, AreReadOnceByAllRanksTogether) {
           [&](Communicator& communicator) {
             Reads reads;
             const auto source = counted(molecule(restricted), reads);
-            check(*source, communicator);
+            expect_equation(check(*source, communicator), of_integrals);
             expect_part(reads, restricted, communicator, 1, checked);
             CalculationContext calculation(*source, nullptr, options_of(restricted));
             calculation.join(communicator, {});
@@ -169,6 +197,31 @@ TEST(FactorsOfRanks, AreReadOnceByAllRanksTogether) {
       EXPECT_EQ(checked, all);
       EXPECT_EQ(loaded, all);
     }
+  }
+}
+
+TEST(FactorsOfRanks, AreReadOnceForEachRoundOfTheCheckOfIrreps) {
+  SyntheticMolecule made_up = molecule(true);
+  made_up.irreps = 2;
+  std::map<std::string, std::int64_t> expected = stored_factors(true);
+  const std::int64_t factors_vv = expected["factors_vv"];
+  for (const int ranks : {1, 2, 3, 5}) {
+    std::map<std::string, std::int64_t> all;
+    std::mutex mutex;
+    const auto failures = failures_of_ranks(
+        ranks,
+        [&](Communicator& communicator) {
+          Reads reads;
+          check(*counted(made_up, reads), communicator);
+          const std::lock_guard lock(mutex);
+          for (const auto& [name, elements] : reads.elements) all[name] += elements;
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+    // Each rank stores factors of at most 4 of the 24 particles in a round. They are read once more for the other
+    // checks.
+    expected["factors_vv"] = ((24 + 4 * ranks - 1) / (4 * ranks) + 1) * factors_vv;
+    for (const auto& [name, elements] : expected) EXPECT_EQ(all[name], elements) << name << " by " << ranks << " ranks";
   }
 }
 
@@ -202,16 +255,18 @@ TEST(FactorsOfRanks, AreReadOnceMoreForAJournal) {
 struct FailingJob {
   const char* name;
   bool restricted, checks, journal;
+  int irreps = 1;
 };
 
 TEST(FactorsOfRanks, AreRefusedByAllRanksWithTheSameSentence) {
   const TemporaryFolder folder;
   const std::string journal = (folder.path() / "journal").string();
-  const FailingJob jobs[] = {{"check", true, true, false},
-                             {"journal", true, false, true},
-                             {"operands", true, false, false},
-                             {"rotation", false, false, false}};
-  for (const auto& [job, restricted, checks, has_journal] : jobs) {
+  const FailingJob jobs[] = {
+      {"check", true, true, false},   {"check", false, true, false},    {"check of irreps", true, true, false, 2},
+      {"journal", true, false, true}, {"operands", true, false, false}, {"rotation", false, false, false}};
+  for (const auto& [job, restricted, checks, has_journal, irreps] : jobs) {
+    SyntheticMolecule made_up = molecule(restricted);
+    made_up.irreps = irreps;
     for (const int ranks : {1, 2, 3, 5}) {
       for (const auto& [name, wrong] : stored_factors(restricted)) {
         // The last rank gets a wrong value, or cannot read.
@@ -229,7 +284,7 @@ TEST(FactorsOfRanks, AreRefusedByAllRanksWithTheSameSentence) {
                     box[box.size() / 2] = std::numeric_limits<double>::quiet_NaN();
                   };
                 }
-                const auto source = counted(molecule(of_job), reads);
+                const auto source = counted(made_up, reads);
                 if (with_check) check(*source, communicator);
                 CalculationOptions options = options_of(of_job);
                 if (with_journal) options.journal = journal;
@@ -279,6 +334,28 @@ TEST(FactorsOfRanks, AreNotReadFurtherAfterARequestToStop) {
   const InterruptibleSource interruptible(*source, stop);
   EXPECT_THROW(calculate(interruptible, options_of(true)), Interrupted);
   EXPECT_LT(reads.elements["factors_vv"], stored_factors(true)["factors_vv"] / 2);
+}
+
+TEST(FactorsOfRanks, AreNotCheckedFurtherIfOneRankStops) {
+  for (const bool restricted : {true, false}) {
+    for (const auto& [name, count] : stored_factors(restricted)) {
+      for (const int ranks : {1, 2, 3, 5}) {
+        const auto failures = failures_of_ranks(
+            ranks,
+            [&, &array = name, of_job = restricted](Communicator& communicator) {
+              std::atomic<bool> stop{false};
+              Reads reads;
+              reads.change = [&](const std::string& read, std::span<double>) {
+                stop = stop || (read == array && communicator.rank() + 1 == ranks);
+              };
+              const auto source = counted(molecule(of_job), reads);
+              EXPECT_THROW(check(*source, communicator, &stop), Interrupted);
+            },
+            true);
+        EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "tce_tiles/caller_arrays.hpp"
 #include "tce_tiles/factor_arrays.hpp"
 #include "tests/support/refusals.hpp"
+#include "tests/support/thread_communicator.hpp"
 
 namespace trifuse {
 namespace {
@@ -185,6 +186,74 @@ TEST_P(FactorsWithIrreps, AreReadInSlabsAndNotStored) {
       EXPECT_LE(most, (v + step - 1) / step);
     }
   }
+}
+
+TEST_P(FactorsWithIrreps, AreReadOnceInARoundByAllRanksTogether) {
+  for (const int ranks : {1, 2, 3, 5, 20}) {
+    const DenseInput all = input();
+    const auto held = all.factor_source->acquire_factors(nullptr);
+    reads_.clear();
+    const auto failures = failures_of_ranks(
+        ranks,
+        [&](Communicator& communicator) {
+          FactorIrreps(all).run(communicator.rank(), ranks, 2, nullptr, &communicator);
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+    for (const FactorSpec& spec : factor_arrays(restricted())) {
+      if (space_of(spec.p) != Space::particle) continue;
+      const bool alpha = spec.p == OrbitalClass::particle_alpha;
+      const std::int64_t v = std::ssize(irreps(spec.p)),
+                         o = std::ssize(irreps(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta));
+      const std::int64_t rounds = FactorIrreps::rounds(o, v, ranks);
+      EXPECT_EQ(rounds, (v + o * ranks - 1) / (o * ranks));
+      EXPECT_EQ(reads_[spec.name], rounds * functions * v * v) << spec.name << " by " << ranks << " ranks";
+    }
+  }
+}
+
+TEST_P(FactorsWithIrreps, AreRefusedByAllRanksIfAnElementIsForbidden) {
+  for (const FactorSpec& spec : factor_arrays(restricted())) {
+    if (space_of(spec.p) != Space::particle) continue;
+    for (std::int64_t p = 0; p < std::ssize(irreps(spec.p)); ++p) {
+      const int product = irreps(spec.p)[place(p)] ^ irreps(spec.p)[0];
+      const std::int64_t wrong = product == 3 ? 4 : product + 1;  // an auxiliary function of another irrep
+      change_vv(spec.name, wrong, p, 0, 0.25);
+      for (const int ranks : {1, 2, 3, 5}) {
+        const DenseInput all = input();
+        const auto held = all.factor_source->acquire_factors(nullptr);
+        const auto failures = failures_of_ranks(
+            ranks,
+            [&](Communicator& communicator) {
+              FactorIrreps(all).run(communicator.rank(), ranks, 1, nullptr, &communicator);
+            },
+            true);
+        const std::string place_of_it = "," + std::to_string(p) + ",0] of array '";
+        int found_here = 0;
+        for (const std::string& failure : failures) {
+          EXPECT_NE(failure.find(place_of_it), std::string::npos) << failure;
+          found_here += failure.starts_with("Rank ") ? 0 : 1;
+        }
+        EXPECT_EQ(found_here, 1);
+      }
+      change_vv(spec.name, wrong, p, 0, 0.0);
+    }
+  }
+}
+
+TEST_P(FactorsWithIrreps, StopInAllRanksIfOneRankStops) {
+  const DenseInput all = input();
+  const auto held = all.factor_source->acquire_factors(nullptr);
+  reads_.clear();
+  const auto failures = failures_of_ranks(
+      3,
+      [&](Communicator& communicator) {
+        const std::atomic<bool> stop{communicator.rank() == 1};
+        EXPECT_THROW(FactorIrreps(all).run(communicator.rank(), 3, 1, &stop, &communicator), Interrupted);
+      },
+      true);
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+  EXPECT_TRUE(reads_.empty());
 }
 
 TEST_P(FactorsWithIrreps, StopOnRequest) {

@@ -1,4 +1,4 @@
-#include "cxx/operands/slabs_of_ranks.hpp"
+#include "tce_tiles/slabs_of_ranks.hpp"
 
 #include <algorithm>
 #include <utility>
