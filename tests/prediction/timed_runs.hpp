@@ -113,8 +113,8 @@ inline std::vector<TimedRun> fitted_mixed_runs() {
   using enum SpinFormulation;
   const char* const section = "mixed precision";
   constexpr Precision mixed = Precision::mixed;
-  return {{section, timed_molecule(40, 240), spin_orbital, 1, 1, 0, 10.30, mixed},
-          {section, timed_molecule(30, 180), spin_orbital, 1, 1, 0, 2.15, mixed},
+  return {{section, timed_molecule(40, 240), spin_orbital, 1, 1, 0, 9.12, mixed},
+          {section, timed_molecule(30, 180), spin_orbital, 1, 1, 0, 1.91, mixed},
           {section, with_factors(timed_molecule(40, 360), 1200), spin_adapted, 1, 1, 0, 22.37, mixed},
           {section, timed_molecule(40, 200), spin_adapted, 1, 1, 0, 3.46, mixed}};
 }
