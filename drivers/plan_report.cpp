@@ -44,6 +44,10 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
                                  format_bytes(p.node_bytes), format_bytes(machine.node_memory),
                                  p.shared_operands ? "one copy shared by all ranks" : "one copy in every rank",
                                  format_bytes(p.operand_bytes));
+  if (p.fetched_bytes > 0.0) {
+    text +=
+        fmt::format("             rank: up to {} for copies of panels of other ranks\n", format_bytes(p.fetched_bytes));
+  }
   if (p.factor_bytes > 0.0) {
     text += fmt::format("             node: {} of factors of the input while operands are read; each rank has {}\n",
                         format_bytes(p.node_factor_bytes), format_bytes(p.factor_bytes));
@@ -327,6 +331,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                  {"memory",
                                   {{"operands_shared", p.shared_operands},
                                    {"rank_bytes", p.operand_bytes},
+                                   {"fetched_rank_bytes", p.fetched_bytes},
                                    {"peak_rank_bytes", p.peak_bytes},
                                    {"owned_for_other_gpus", p.owned_bytes},
                                    {"slabs_owned_for_other_gpus", p.owned_slab_bytes},

@@ -3,8 +3,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <sstream>
 
 namespace trifuse {
 
@@ -25,9 +27,31 @@ std::string processor_name() {
   return name;
 }
 
+namespace {
+
+/// Resident bytes that belong to other processes: a page that n processes share belongs to each of them by 1/n. 0 if
+/// the system does not tell it.
+std::int64_t resident_bytes_of_others() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  std::int64_t resident = 0, proportional = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::int64_t kib = 0;
+    if (!(words >> name >> kib)) continue;
+    if (name == "Rss:") resident = kib;
+    if (name == "Pss:") proportional = kib;
+  }
+  return std::max<std::int64_t>(0, resident - proportional) * 1024;
+}
+
+}  // namespace
+
 std::int64_t peak_memory() {
   rusage usage{};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::int64_t>(usage.ru_maxrss) * 1024 : 0;
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  const std::int64_t resident = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  return std::max<std::int64_t>(0, resident - resident_bytes_of_others());
 }
 
 std::vector<std::string> hosts_of_ranks(Communicator& communicator) {

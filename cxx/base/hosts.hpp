@@ -20,7 +20,8 @@ std::string host_of_this_process();
 /// Model name of the processor; "unknown" if the system does not tell it.
 std::string processor_name();
 
-/// Largest resident memory of this process so far, bytes; 0 if it is not known.
+/// Largest resident memory of this process so far, bytes; 0 if it is not known. Of memory that ranks of this host share
+/// it counts the part of this process. To be called while that memory is still there.
 std::int64_t peak_memory();
 
 /// Host name of each rank, in the order of ranks. Collective.

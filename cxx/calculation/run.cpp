@@ -159,12 +159,10 @@ std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelE
   // In a run with GPUs, CPU ranks use the panels that are tiled for GPUs, unless no GPU is left.
   const bool of_others = options_.executor == ExecutorKind::cpu && of_rank_.plan_for == ExecutorKind::cuda;
   const TileSpace* const tiles = reader != nullptr && !of_others ? &reader->panel_tiles() : nullptr;
-  // If the GPUs store the panels, or if this rank computes few tasks, it uses fetched panels only once. Then the buffer
-  // is small: large enough to prefetch, and no larger, because allocating memory takes longer than fetching a panel.
-  constexpr std::int64_t room_to_pass = std::int64_t{4} << 30;
+  // If the GPUs store the panels, or if this rank computes few tasks, it uses fetched panels only once.
   const bool pass = assignment_.threads_share_task || (reader != nullptr && reader->caches_panels());
-  const std::int64_t room =
-      pass ? std::max(room_to_pass, 8 * in_use_per_thread_) : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t room = pass ? std::max(DistributedOperands::passed_bytes, 8 * in_use_per_thread_)
+                                 : std::numeric_limits<std::int64_t>::max();
   shared.emplace(*communicator_, problem_, plan_.tiles, tiles, assignment_.operands, memory_for_operands(), room,
                  memory_for_made_panels());
   if (shared->panels() == nullptr) {

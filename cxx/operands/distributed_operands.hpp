@@ -18,6 +18,10 @@ namespace trifuse {
 /// for each tiling that a rank needs. This object must outlive the executors that read its panels.
 class DistributedOperands {
  public:
+  /// Limit for panels of other ranks that a rank uses only once, because GPUs store them, bytes. It is large enough to
+  /// prefetch, and no larger, because allocating memory takes longer than fetching a panel.
+  static constexpr std::int64_t passed_bytes = std::int64_t{4} << 30;
+
   /// Makes and fills the arrays. Collective. Throws Error if `tiles` do not refine the tiles of the plan. Passes on
   /// exceptions of the tile sources. If one rank throws, all ranks throw.
   ///

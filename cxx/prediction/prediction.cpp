@@ -10,6 +10,7 @@
 #include "cxx/base/shared_array.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
+#include "cxx/operands/distributed_operands.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/ranks.hpp"
@@ -136,6 +137,7 @@ struct FactorCost {
   /// What each rank stores for the check of the input. If irreps forbid elements of ovvv, the check makes them all, and
   /// needs a slab of the factors of vv, too.
   double check_bytes = 0.0;
+  double sum_bytes = 0.0;  ///< of the check's sums over products of factors and t2, in all ranks together
 };
 /// The cost for a problem. All members are 0 if its integrals have no factors.
 FactorCost factor_cost(const Problem& problem) {
@@ -155,6 +157,7 @@ FactorCost factor_cost(const Problem& problem) {
     const double o = size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
                  v = size(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
     cost.bytes += sizeof(double) * naux * (o * (o + 1.0) / 2.0 + o * v);
+    cost.sum_bytes += sizeof(double) * naux * o * v;
     const auto slab =
         static_cast<double>(FactorIrreps::slab_particles(static_cast<std::int64_t>(o), static_cast<std::int64_t>(v)));
     if (irreps) slab_bytes = std::max(slab_bytes, sizeof(double) * naux * v * slab);
@@ -169,14 +172,16 @@ FactorCost factor_cost(const Problem& problem) {
 }
 
 /// Peak memory of a rank that stores operands, without GPU memory. Operands and factors of `prediction` are set.
-/// `made`: size of the panels that CPU cores make from factors. `tasks`: number of tasks.
-double peak_bytes(const Prediction& prediction, double made, double tasks) {
+/// `made`: size of the panels that CPU cores make from factors. `tasks`: number of tasks. `sums`: size of
+/// FactorCost::sum_bytes in each rank.
+double peak_bytes(const Prediction& prediction, double made, double tasks, double sums) {
   const JobShape& job = prediction.job;
   // Ranks that share operands read a part of the factors each, and exchange these parts.
   const double exchanged =
       prediction.shared_operands ? std::min<double>(exchanged_factor_bytes, prediction.factor_bytes / job.ranks) : 0.0;
-  const double computing = prediction.operand_bytes + std::max(prediction.factor_bytes + exchanged, made);
-  return std::max(computing, prediction.factor_check_bytes + exchanged) +
+  const double computing =
+      prediction.operand_bytes + std::max(prediction.factor_bytes + exchanged, made + prediction.fetched_bytes);
+  return std::max(computing, prediction.factor_check_bytes + sums + exchanged) +
          (job.gpus > 0 ? process_bytes_with_gpus : process_bytes) + bytes_per_task * tasks;
 }
 
@@ -277,6 +282,28 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   return memory;
 }
 
+namespace {
+
+/// Divides operands of `operands` bytes between the ranks of `prediction.job`. `owners`: ranks of a node that store
+/// shared operands.
+void place_operands(double operands, double ranks_on_node, double owners, const MachineModel& machine,
+                    Prediction& prediction) {
+  const JobShape& job = prediction.job;
+  prediction.shared_operands = job.ranks > 1 && job.operands != JobShape::Operands::own;
+  if (!prediction.shared_operands) {
+    prediction.operand_bytes = operands;
+    prediction.node_bytes = operands * ranks_on_node;
+    return;
+  }
+  prediction.node_bytes = operands / job.nodes;
+  prediction.operand_bytes = prediction.node_bytes / owners;
+  const double room = job.gpus > 0 ? static_cast<double>(DistributedOperands::passed_bytes)
+                                   : std::max(0.0, machine.node_memory / ranks_on_node - prediction.operand_bytes);
+  prediction.fetched_bytes = std::min(operands - prediction.operand_bytes, room);
+}
+
+}  // namespace
+
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job) {
   Prediction prediction;
@@ -287,10 +314,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
   // Ranks of a node that store shared operands, see assign_work().
   const double owners = job.gpus > 0 ? std::min(ranks_on_node, gpus_on_node(job, nodes)) : ranks_on_node;
-  using enum JobShape::Operands;
-  prediction.shared_operands = job.ranks > 1 && job.operands != own;
-  prediction.operand_bytes = prediction.shared_operands ? operands / nodes / owners : operands;
-  prediction.node_bytes = prediction.shared_operands ? operands / nodes : operands * ranks_on_node;
+  place_operands(operands, ranks_on_node, owners, machine, prediction);
   const FactorCost factors = factor_cost(problem);
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
@@ -301,7 +325,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
       job.gpus > 0 ? 0.0
                    : std::min(static_cast<double>(PanelStore::default_made_bytes),
                               static_cast<double>(PanelLayout::made_doubles(problem, plan.tiles)) * sizeof(double));
-  prediction.peak_bytes = peak_bytes(prediction, made, static_cast<double>(plan.tasks.size()));
+  // Ranks exchange the sums, so each of them has its part twice for a moment.
+  const double sums = factors.sum_bytes * (job.ranks > 1 ? 2.0 / job.ranks : 1.0);
+  prediction.peak_bytes = peak_bytes(prediction, made, static_cast<double>(plan.tasks.size()), sums);
 
   const KernelWork all = work_of(inspection);
   prediction.operations = all.operations;

@@ -54,8 +54,9 @@ struct Prediction {
   /// are read: those of oo and ov.
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
   double factor_check_bytes = 0.0;  ///< in the memory of each rank while the input is checked
-  /// Peak memory of each rank that stores operands, bytes: the operands, the factors or the panels that CPU cores make
-  /// from them, and the process itself.
+  double fetched_bytes = 0.0;       ///< panels of other ranks that each rank keeps, at most
+  /// Peak memory of each rank that stores operands, bytes: the operands, panels of other ranks, the factors or the
+  /// panels that CPU cores make from them, and the process itself.
   double peak_bytes = 0.0;
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none

@@ -9,7 +9,8 @@ import unittest
 from launched_run import LaunchedRun, SeveralProcesses
 from made_up_molecule import MadeUpMolecule
 from trifuse_program import (ALONE, DATA, FOLDERS_OF_MADE_UP_MOLECULES, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text,
-                             has_global_arrays, mpirun, pairs, read_report, repeated, resealed, trifuse)
+                             has_global_arrays, mpirun, pairs, read_report, repeated, resealed, sanitized,
+                             trifuse)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
@@ -43,6 +44,20 @@ class Energies(SeveralProcesses):
         self.assert_same_bits((2,), WATER, "--executor", "reference")
         self.assert_same_bits((3,), WATER, "--device", "cpu", "--threads", 2)
         self.assert_same_bits((2,), WATER, "--device", "cpu", "--left", WATER)
+
+    @unittest.skipIf(sanitized(), "the address sanitizer keeps memory that was returned")
+    @unittest.skipIf(repeated() or not has_global_arrays(), "tested once; without Global Arrays each rank has all operands")
+    def test_each_takes_the_memory_of_the_plan(self):
+        dump, report = self.folder / "large.h5", self.folder / "report.json"
+        self.succeed("bench", "--occupied", 2, "--virtual", 160, "--factors", 900, "--write", dump)
+        self.assertEqual(mpirun((2, ("run", dump, "--device", "cpu", "--threads", 1, "--quiet", "--json", report))), (0, "", ""))
+        self.succeed("plan", dump, "--gpus", 0, "--ranks", 2, "--json", self.folder / "plan.json")
+        planned = read_report(self.folder / "plan.json")["prediction"]["memory"]
+        # Of the operands that the two share, each counts its half, and the copies that it makes of the other half.
+        self.assertEqual(planned["fetched_rank_bytes"], planned["rank_bytes"])
+        peak = read_report(report)["memory"]["peak_bytes"]
+        self.assertLess(peak, 1.2 * planned["peak_rank_bytes"])
+        self.assertGreater(peak, planned["rank_bytes"] + planned["fetched_rank_bytes"])
 
     def test_where_there_are_fewer_tasks_than_ranks_some_do_nothing(self):
         self.assert_same_bits((4,), DATA / "hehplus_631g_c1_rhf_t3" / "c", "--device", "cpu")
