@@ -15,6 +15,7 @@
 #include "tce_tiles/slabs_of_ranks.hpp"
 
 namespace trifuse {
+
 FactorIrreps::FactorIrreps(const DenseInput& input) : input_(input) {
   const bool restricted = input.header.restricted;
   std::vector<ArraySpec> all = integral_arrays(restricted);
