@@ -97,7 +97,8 @@ class Limits(ProgramTest):
                     outcome = self.assert_ends_well(*sizes, "--assume", f"{number}={value}")
                     # Hosts without memory have no room for their part of the operands.
                     self.assertEqual(outcome.code, 2 if (number, value) == ("node-memory", "1") else 0)
-            for value in ("1e-300", "1e300", "nan"):
+            # The same code reads all numbers.
+            for value in ("1e-300", "1e300", "nan") if number == NUMBERS[0] else ():
                 self.assert_one_sentence(trifuse("plan", *sizes, "--assume", f"{number}={value}"), 2, "--assume")
         for side in (0, 1):
             options = list(sizes)
