@@ -6,8 +6,8 @@ import subprocess
 import unittest
 
 from made_up_molecule import MadeUpMolecule
-from trifuse_program import (CASES, DATA, GOOD_CASES, Outcome, ProgramTest, checked, command, energies_as_text, environment, trifuse,
-                             trifuse_under_file_limit)
+from trifuse_program import (CASES, DATA, GOOD_CASES, Outcome, ProgramTest, checked, command, energies_as_text, environment, repeated,
+                             trifuse, trifuse_under_file_limit)
 
 WATER = "h2o_631g_c1_rhf_t5_2eorb"
 
@@ -15,8 +15,8 @@ WATER = "h2o_631g_c1_rhf_t5_2eorb"
 class Converted(ProgramTest):
     def test_every_dump_gives_the_energies_of_its_originals(self):
         # All kinds: the three references, with and without symmetry, both storages, frozen orbitals, several files,
-        # restart files, no beta electron, one occupied orbital.
-        for name in GOOD_CASES:
+        # restart files, no beta electron, one occupied orbital. Where another build does the same, a third of them.
+        for name in list(GOOD_CASES)[::3 if repeated() else 1]:
             with self.subTest(name):
                 dump = self.convert(DATA / name / "c", f"{name}.h5")
                 choices = ("nwchem", "semicanonical") if CASES[name]["reference"] == "ROHF" else ("nwchem",)

@@ -63,7 +63,8 @@ class MixedPrecision(ProgramTest):
 
     def test_diffuse_bases_and_more_than_twenty_orbitals(self):
         """Sums of contracted indices are long here, and their first terms are the largest, so truncation is strongest."""
-        for name, size in (("hf_160_augccpvdz_rhf_fc1", 4), ("benzene_sto3g_rhf", 6)):
+        # With the sanitizers only the smaller molecule: the same code computes both.
+        for name, size in (("hf_160_augccpvdz_rhf_fc1", 4), ("benzene_sto3g_rhf", 6))[:1 if sanitized() else 2]:
             with self.subTest(name):
                 options = ("--tile-size", size, "--device", "cpu")
                 exact = self.report(DUMPS / f"{name}.h5", *options)["energies"][0]
