@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <sstream>
-#include <string>
 
 namespace trifuse {
 
-namespace {
-
-/// Reads the number that follows `word` in a file, or the first number of the file if `word` is empty. Returns nullopt
-/// if there is no such number.
 std::optional<double> number_in(const std::filesystem::path& path, const std::string& word) {
   std::ifstream file(path);
   double value = 0.0;
@@ -22,6 +16,8 @@ std::optional<double> number_in(const std::filesystem::path& path, const std::st
   if (!(file >> value)) return std::nullopt;
   return value;
 }
+
+namespace {
 
 /// Names of the files with a group's limit and usage, and the name of the inactive file cache in memory.stat.
 struct Names {

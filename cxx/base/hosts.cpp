@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <sstream>
+
+#include "cxx/base/free_memory.hpp"
 
 namespace trifuse {
 
@@ -32,17 +33,10 @@ namespace {
 /// Resident bytes that belong to other processes: a page that n processes share belongs to each of them by 1/n. 0 if
 /// the system does not tell it.
 std::int64_t resident_bytes_of_others() {
-  std::ifstream file("/proc/self/smaps_rollup");
-  std::int64_t resident = 0, proportional = 0;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::int64_t kib = 0;
-    if (!(words >> name >> kib)) continue;
-    if (name == "Rss:") resident = kib;
-    if (name == "Pss:") proportional = kib;
-  }
-  return std::max<std::int64_t>(0, resident - proportional) * 1024;
+  constexpr double kilobyte = 1024.0;
+  const auto resident = number_in("/proc/self/status", "VmRSS:"),
+             proportional = number_in("/proc/self/smaps_rollup", "Pss:");
+  return resident && proportional ? static_cast<std::int64_t>(kilobyte * std::max(0.0, *resident - *proportional)) : 0;
 }
 
 }  // namespace

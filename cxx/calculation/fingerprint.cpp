@@ -153,7 +153,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
 
 /// Hashes the factors of this rank that make integrals with two particles or more. Returns for each spin [holes +
 /// auxiliary functions, number of hash]; the numbers of other ranks' factors are zero.
-std::vector<double> hash_factors(const TileSource& source, std::int64_t rank, std::int64_t ranks) {
+std::vector<double> hash_factors(const TileSource& source, int rank, int ranks) {
   const FactorSource& factors = *source.factors();
   const TileSpace& tiles = source.tiles();
   const std::int64_t auxiliary = factors.auxiliary();
@@ -177,12 +177,12 @@ std::vector<double> hash_factors(const TileSource& source, std::int64_t rank, st
           factors.read_ov({hole, n, 1}, {particle, 0, v}, buffer.span().first(static_cast<std::size_t>(size)));
           add(n, buffer.data(), size);
         });
-    factors.visit_vv(particle, auxiliary * rank / ranks, auxiliary * (rank + 1) / ranks, available_threads(),
-                     [&](const FactorBand& band) {
-                       for (std::int64_t q = 0; q < band.count; ++q) {
-                         add(o + band.begin + q, band.planes + q * v * v, v * v);
-                       }
-                     });
+    const AuxiliaryRange mine = part_of_rank(auxiliary, rank, ranks);
+    factors.visit_vv(particle, mine.begin, mine.begin + mine.count, available_threads(), [&](const FactorBand& band) {
+      for (std::int64_t q = 0; q < band.count; ++q) {
+        add(o + band.begin + q, band.planes + q * v * v, v * v);
+      }
+    });
     all.insert(all.end(), numbers.begin(), numbers.end());
   }
   return all;
