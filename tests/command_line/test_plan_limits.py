@@ -7,7 +7,7 @@ import resource
 import subprocess
 import unittest
 
-from trifuse_program import Outcome, ProgramTest, checked, command, environment, sanitized, trifuse
+from trifuse_program import Outcome, ProgramTest, checked, command, environment, repeated, sanitized, trifuse
 
 # Seconds, on a busy machine, and bytes of address space.
 SOON = 120
@@ -97,8 +97,8 @@ class Limits(ProgramTest):
                     outcome = self.assert_ends_well(*sizes, "--assume", f"{number}={value}")
                     # Hosts without memory have no room for their part of the operands.
                     self.assertEqual(outcome.code, 2 if (number, value) == ("node-memory", "1") else 0)
-            # The same code reads all numbers.
-            for value in ("1e-300", "1e300", "nan") if number == NUMBERS[0] else ():
+            # The same code reads all numbers, so one suffices where another build does the same.
+            for value in ("1e-300", "1e300", "nan") if number == NUMBERS[0] or not repeated() else ():
                 self.assert_one_sentence(trifuse("plan", *sizes, "--assume", f"{number}={value}"), 2, "--assume")
         for side in (0, 1):
             options = list(sizes)

@@ -157,8 +157,10 @@ TEST(Memory, IsFlatAfterManyTasks) {
   const std::size_t before = resident_pages();
   const auto free_on_device = [] { return visible_device_count() > 0 ? free_device_memory(0) : 0; };
   const std::int64_t free_before = free_on_device();
-  for (int n = 0; n < 3000; ++n) one_task(1 + n % 4);
-  EXPECT_LE(resident_pages(), before + 96) << "pages";
+  // Without a GPU fewer tasks, which may take fewer pages, show a leak of the same size.
+  const int tasks = visible_device_count() > 0 ? 10000 : 3000;
+  for (int n = 0; n < tasks; ++n) one_task(1 + n % 4);
+  EXPECT_LE(resident_pages(), before + static_cast<std::size_t>(tasks * 256 / 10000)) << "pages";
   EXPECT_GE(free_on_device(), free_before - (std::int64_t{16} << 20));
 }
 #endif
