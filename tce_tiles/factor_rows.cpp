@@ -10,6 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/free_memory.hpp"
 #include "cxx/base/large_pages.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/factor_rounds.hpp"
 #include "tce_tiles/factors_of_ranks.hpp"
@@ -51,16 +52,18 @@ FactorRows::FactorRows(const FactorBands& bands, Communicator& communicator, std
              [&](const FactorRounds::Segment& segment) {
                stop_reading(stop);
                const AuxiliaryRange& part = segment.functions();
-               // A part of the rows at a time, so that the buffer is small.
-               constexpr std::int64_t most_doubles = std::int64_t{1} << 17;
+               // A part of the rows at a time, so that the buffer is small. One thread alone may get rows of another
+               // rank.
+               constexpr std::int64_t most_doubles = std::int64_t{1} << 20;
                const std::int64_t step = std::max<std::int64_t>(1, most_doubles / part.count);
                for (std::int64_t n = 0; n < count_; n += step) {
                  const std::int64_t count = std::min(step, count_ - n);
                  const double* const from = segment.read(n * part.count, count * part.count, buffer);
                  double* const to = rows_.data() + n * auxiliary_ + part.begin;
-                 for (std::int64_t k = 0; k < count; ++k) {
+                 share_in_turns(static_cast<std::size_t>(count), available_threads(), [&](std::size_t row) {
+                   const auto k = static_cast<std::int64_t>(row);
                    std::copy_n(from + k * part.count, part.count, to + k * auxiliary_);
-                 }
+                 });
                }
              });
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/factor_rounds.hpp"
 
 namespace trifuse {
@@ -30,7 +31,7 @@ class CollectiveReading {
     FactorRounds rounds(communicator_, auxiliary_, begins_.back(), reading.buffer_bytes);
     Buffer buffer;
     rounds.run([&](const AuxiliaryRange& functions, double* segment) { read(functions, segment, reading.threads); },
-               [&](const FactorRounds::Segment& segment) { copy(segment, buffer); });
+               [&](const FactorRounds::Segment& segment) { copy(segment, buffer, reading.threads); });
     return rounds.own_functions() * begins_.back() * static_cast<std::int64_t>(sizeof(double));
   }
 
@@ -53,8 +54,8 @@ class CollectiveReading {
                      });
   }
 
-  /// Copies factors from a segment to the slabs of this rank.
-  void copy(const FactorRounds::Segment& segment, Buffer& buffer) {
+  /// Copies factors from a segment to the slabs of this rank. One thread alone may get them from another rank.
+  void copy(const FactorRounds::Segment& segment, Buffer& buffer, int threads) {
     const AuxiliaryRange& functions = segment.functions();
     for (std::size_t n = 0; n < slabs_.size(); ++n) {
       if (slabs_[n].rank != communicator_.rank()) continue;
@@ -62,7 +63,10 @@ class CollectiveReading {
       const std::int64_t run = functions.count * d.count;
       const double* const from = segment.read(begins_[n] * functions.count, p.count * run, buffer);
       double* const to = values.data() + functions.begin * d.count;
-      for (std::int64_t x = 0; x < p.count; ++x) std::copy_n(from + x * run, run, to + x * auxiliary_ * d.count);
+      share_in_turns(static_cast<std::size_t>(p.count), threads, [&, width = d.count](std::size_t n_p) {
+        const auto x = static_cast<std::int64_t>(n_p);
+        std::copy_n(from + x * run, run, to + x * auxiliary_ * width);
+      });
     }
   }
 

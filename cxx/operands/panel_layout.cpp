@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "cxx/operands/factor_products.hpp"
 #include "tce_tiles/blocks.hpp"
@@ -42,47 +44,58 @@ bool find_contracted_index(const TileSpace& space, SpinFormulation formulation, 
               : right_contracted_index(space, formulation, tiles, contracted);
 }
 
-/// Calls `function` with the tiles of each panel: {p, h, h'} of left panels, {p, p', h} of right panels. In the
-/// spin-orbital formulation the tiles of the two indices of one kind ascend.
+/// Calls `function` with the tiles of each panel whose first tile is `first`: {p, h, h'} of left panels, {p, p', h} of
+/// right panels. In the spin-orbital formulation the tiles of the two indices of one kind ascend.
+template <typename Function>
+void for_each_panel_of(const TileSpace& space, SpinFormulation formulation, bool left, int first, Function function) {
+  const TileRange h = holes_of(space, formulation), middle = left ? h : particles_of(space, formulation);
+  const bool ascending = formulation == SpinFormulation::spin_orbital;
+  for (int y = ascending && !left ? first : middle.begin; y < middle.end; ++y) {
+    for (int z = ascending && left ? y : h.begin; z < h.end; ++z) {
+      const PanelTiles tiles{first, y, z};
+      ContractedIndex contracted;
+      if (find_contracted_index(space, formulation, tiles, left, contracted) &&
+          wanted(space, formulation, tiles, contracted))
+        function(tiles);
+    }
+  }
+}
+
+/// Calls `function` with the tiles of each panel.
 template <typename Function>
 void for_each_panel(const TileSpace& space, SpinFormulation formulation, bool left, Function function) {
-  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
-  const TileRange middle = left ? h : p;
-  const bool ascending = formulation == SpinFormulation::spin_orbital;
-  for (int x = p.begin; x < p.end; ++x) {
-    for (int y = ascending && !left ? x : middle.begin; y < middle.end; ++y) {
-      for (int z = ascending && left ? y : h.begin; z < h.end; ++z) {
-        const PanelTiles tiles{x, y, z};
-        ContractedIndex contracted;
-        if (find_contracted_index(space, formulation, tiles, left, contracted) &&
-            wanted(space, formulation, tiles, contracted))
-          function(tiles);
-      }
-    }
-  }
+  const TileRange p = particles_of(space, formulation);
+  for (int x = p.begin; x < p.end; ++x) for_each_panel_of(space, formulation, left, x, function);
 }
 
-/// Calls `function`(p, p', h, h', doubles) for each block <pp'||hh'>, in the spin-adapted formulation (p h|p' h').
+/// Calls `function` with the tiles {p, p', h, h'}, p <= p', of each block <pp'||hh'> of the particles `p1` and `p2`, in
+/// the spin-adapted formulation (p h|p' h').
 template <typename Function>
-void for_each_vvoo_block(const TileSpace& space, SpinFormulation formulation, Function function) {
-  const TileRange p = particles_of(space, formulation), h = holes_of(space, formulation);
-  for (int p1 = p.begin; p1 < p.end; ++p1) {
-    for (int p2 = p1; p2 < p.end; ++p2) {
-      for (int h1 = h.begin; h1 < h.end; ++h1) {
-        for (int h2 = formulation == SpinFormulation::spin_adapted ? h.begin : h1; h2 < h.end; ++h2) {
-          const bool exists = formulation == SpinFormulation::spin_adapted
-                                  ? (space[p1].irrep ^ space[p2].irrep ^ space[h1].irrep ^ space[h2].irrep) == 0
+void for_each_vvoo_block_of(const TileSpace& space, SpinFormulation formulation, int p1, int p2, Function function) {
+  const bool adapted = formulation == SpinFormulation::spin_adapted;
+  const TileRange h = holes_of(space, formulation);
+  if (p1 > p2) std::swap(p1, p2);
+  for (int h1 = h.begin; h1 < h.end; ++h1) {
+    for (int h2 = adapted ? h.begin : h1; h2 < h.end; ++h2) {
+      const bool exists = adapted ? (space[p1].irrep ^ space[p2].irrep ^ space[h1].irrep ^ space[h2].irrep) == 0
                                   : block_exists(space, p1, p2, h1, h2);
-          if (exists) function(p1, p2, h1, h2, space[p1].size * space[p2].size * space[h1].size * space[h2].size);
-        }
-      }
+      if (exists) function(std::array<int, 4>{p1, p2, h1, h2});
     }
   }
 }
 
-/// Calls `function` with the key of each slab of factors from which right panels are made.
-template <typename Function>
-void for_each_factor_slab(const TileSpace& space, SpinFormulation formulation, Function function) {
+/// The first particle of a vvoo block in the order of the layout: each particle is first in about as many blocks.
+int first_particle_of_vvoo(int p1, int p2) {
+  return (p1 + p2) % 2 == 0 ? std::min(p1, p2) : std::max(p1, p2);
+}
+
+/// The particles of a slab of factors.
+int particle_of_slab(const PanelKey& key) {
+  return key.tiles[key.kind == PanelKind::factors_vv ? 0 : 1];
+}
+
+/// The keys of all slabs of factors from which right panels are made, in the order of their particles.
+std::vector<PanelKey> factor_slabs(const TileSpace& space, SpinFormulation formulation) {
   std::set<PanelKey> keys;
   for_each_panel(space, formulation, false, [&](const PanelTiles& tiles) {
     for (const FactorProduct& product : factor_products(space, formulation, tiles)) {
@@ -90,7 +103,10 @@ void for_each_factor_slab(const TileSpace& space, SpinFormulation formulation, F
       keys.insert(product.ov);
     }
   });
-  for (const PanelKey& key : keys) function(key);
+  std::vector<PanelKey> slabs(keys.begin(), keys.end());
+  std::stable_sort(slabs.begin(), slabs.end(),
+                   [](const PanelKey& x, const PanelKey& y) { return particle_of_slab(x) < particle_of_slab(y); });
+  return slabs;
 }
 
 /// Length of a slab of factors, in doubles.
@@ -103,6 +119,10 @@ std::int64_t slab_doubles(const TileSpace& space, std::int64_t auxiliary, const 
 
 std::int64_t row_count(const TileSpace& space, const PanelTiles& tiles) {
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size;
+}
+
+std::int64_t vvoo_doubles(const TileSpace& space, const std::array<int, 4>& tiles) {
+  return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size * space[tiles[3]].size;
 }
 
 ContractedExtent extent_of(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles, bool left) {
@@ -145,20 +165,30 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
   divide(shares, begins);
 }
 
-/// Calls `use` with the key of each panel, in the order of the layout.
+/// Calls `use` with the key of each panel, in the order of the layout: the panels of all kinds of one tile of particles
+/// after those of another. So each rank owns panels of all kinds, and all ranks take equally long to read theirs.
 template <typename Use>
 void PanelLayout::walk(Use use) const {
-  for (const AmplitudeSide side : {AmplitudeSide::right, AmplitudeSide::left}) {
-    if (side == AmplitudeSide::left && !two_sided_) continue;
-    for_each_panel(tiles_, formulation_, true, [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
-  }
-  for_each_panel(tiles_, formulation_, false,
-                 [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
-  if (has_factors()) for_each_factor_slab(tiles_, formulation_, use);
-  for (std::size_t set = 0; set < sets(); ++set) {
-    for_each_vvoo_block(tiles_, formulation_, [&](int p1, int p2, int h1, int h2, std::int64_t) {
-      use(PanelKey::vvoo(set, {p1, p2, h1, h2}));
-    });
+  const TileRange particles = particles_of(tiles_, formulation_);
+  std::vector<PanelKey> slabs;
+  if (has_factors()) slabs = factor_slabs(tiles_, formulation_);
+  auto slab = slabs.cbegin();
+  for (int p = particles.begin; p < particles.end; ++p) {
+    for (const AmplitudeSide side : {AmplitudeSide::right, AmplitudeSide::left}) {
+      if (side == AmplitudeSide::left && !two_sided_) continue;
+      for_each_panel_of(tiles_, formulation_, true, p,
+                        [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
+    }
+    for_each_panel_of(tiles_, formulation_, false, p,
+                      [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
+    for (; slab != slabs.cend() && particle_of_slab(*slab) == p; ++slab) use(*slab);
+    for (int q = particles.begin; q < particles.end; ++q) {
+      if (first_particle_of_vvoo(p, q) != p) continue;
+      for (std::size_t set = 0; set < sets(); ++set) {
+        for_each_vvoo_block_of(tiles_, formulation_, p, q,
+                               [&](const std::array<int, 4>& tiles) { use(PanelKey::vvoo(set, tiles)); });
+      }
+    }
   }
 }
 
@@ -173,9 +203,7 @@ std::int64_t PanelLayout::size_of(const PanelKey& key) const {
     case PanelKind::vvoo:
       break;
   }
-  std::int64_t doubles = 1;
-  for (const int tile : key.tiles) doubles *= tiles_[tile].size;
-  return doubles;
+  return vvoo_doubles(tiles_, key.tiles);
 }
 
 std::int64_t PanelLayout::whole_doubles(const PanelKey& key) const {
@@ -302,8 +330,14 @@ std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row r
   for_each_panel(tiles, problem.formulation, false, [&](const PanelTiles& panel) {
     doubles += row_count(tiles, panel) * right_row(extent_of(tiles, problem.formulation, panel, false));
   });
-  for_each_vvoo_block(tiles, problem.formulation,
-                      [&](int, int, int, int, std::int64_t size) { doubles += problem.disconnected_sets() * size; });
+  const TileRange p = particles_of(tiles, problem.formulation);
+  for (int p1 = p.begin; p1 < p.end; ++p1) {
+    for (int p2 = p1; p2 < p.end; ++p2) {
+      for_each_vvoo_block_of(tiles, problem.formulation, p1, p2, [&](const std::array<int, 4>& block) {
+        doubles += problem.disconnected_sets() * vvoo_doubles(tiles, block);
+      });
+    }
+  }
   return doubles;
 }
 
@@ -325,8 +359,7 @@ std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpa
   if (auxiliary == 0) return whole_doubles(problem, tiles);
   std::int64_t doubles = panel_doubles(
       problem, tiles, [&](const ContractedExtent& extent) { return hole_row(extent.holes, problem.sides()); });
-  for_each_factor_slab(tiles, problem.formulation,
-                       [&](const PanelKey& key) { doubles += slab_doubles(tiles, auxiliary, key); });
+  for (const PanelKey& key : factor_slabs(tiles, problem.formulation)) doubles += slab_doubles(tiles, auxiliary, key);
   return doubles;
 }
 
@@ -348,10 +381,10 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return whole_panels;
   std::int64_t vv = 0, ov = 0;
-  for_each_factor_slab(tiles, problem.formulation, [&](const PanelKey& key) {
+  for (const PanelKey& key : factor_slabs(tiles, problem.formulation)) {
     std::int64_t& largest = key.kind == PanelKind::factors_vv ? vv : ov;
     largest = std::max(largest, slab_doubles(tiles, auxiliary, key));
-  });
+  }
   return whole_panels + holes + vv + ov;
 }
 

@@ -35,6 +35,14 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.name;
 }
 
+/// A closed shell whose source has several tiles of particles, so that a rank need not read all blocks.
+SyntheticMolecule in_small_tiles(std::int64_t occupied, std::int64_t virtuals, int irreps = 1) {
+  SyntheticMolecule molecule = closed_shell(occupied, virtuals, irreps);
+  molecule.hole_tile = 2;
+  molecule.particle_tile = 3;
+  return molecule;
+}
+
 class SharedOperands : public ::testing::TestWithParam<Case> {
  protected:
   OwnedProblem owned{GetParam().molecule, GetParam().formulation, GetParam().two_sided};
@@ -71,18 +79,19 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
 INSTANTIATE_TEST_SUITE_P(
     Problem, SharedOperands,
     ::testing::Values(
-        Case{"RHF spin-adapted", closed_shell(5, 9, 2), SpinFormulation::spin_adapted, false, false},
-        Case{"RHF spin-orbital", closed_shell(4, 7), SpinFormulation::spin_orbital, false, false},
-        Case{"RHF spin-adapted two-sided", closed_shell(5, 9), SpinFormulation::spin_adapted, true, false},
+        Case{"RHF spin-adapted", in_small_tiles(5, 9, 2), SpinFormulation::spin_adapted, false, false},
+        Case{"RHF spin-orbital", in_small_tiles(4, 7), SpinFormulation::spin_orbital, false, false},
+        Case{"RHF spin-adapted two-sided", in_small_tiles(5, 9), SpinFormulation::spin_adapted, true, false},
         Case{"UHF", open_shell(Reference::uhf, {4, 3, 5, 6}, 2), SpinFormulation::spin_orbital, false, false},
         Case{"UHF two-sided", open_shell(Reference::uhf, {4, 3, 5, 6}), SpinFormulation::spin_orbital, true, false},
         Case{"ROHF", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital, false, false},
         Case{"ROHF with Fock in the singles", open_shell(Reference::rohf, {4, 2, 4, 6}), SpinFormulation::spin_orbital,
              false, true},
-        Case{"RHF spin-adapted with factors", closed_shell(5, 9, 2), SpinFormulation::spin_adapted, false, false, true},
-        Case{"RHF spin-orbital with factors", closed_shell(4, 7), SpinFormulation::spin_orbital, false, false, true},
-        Case{"RHF spin-adapted two-sided with factors", closed_shell(5, 9), SpinFormulation::spin_adapted, true, false,
+        Case{"RHF spin-adapted with factors", in_small_tiles(5, 9, 2), SpinFormulation::spin_adapted, false, false,
              true},
+        Case{"RHF spin-orbital with factors", in_small_tiles(4, 7), SpinFormulation::spin_orbital, false, false, true},
+        Case{"RHF spin-adapted two-sided with factors", in_small_tiles(5, 9), SpinFormulation::spin_adapted, true,
+             false, true},
         Case{"UHF with factors", open_shell(Reference::uhf, {4, 3, 5, 6}, 4), SpinFormulation::spin_orbital, false,
              false, true}),
     [](const auto& test) { return as_test_name(test.param.name); });
