@@ -10,6 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/calculation/distributed_calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
@@ -128,6 +129,9 @@ struct RunCommand {
     // This call is collective, so a rank with a given number of threads makes it, too.
     if (communicator != nullptr) share.threads = threads_of_each(*communicator);
     if (flags.options.threads > 0) share.threads = flags.options.threads;
+    // Ranks of one host share its cores, also where the check does not pass on the number of threads.
+    std::optional<OpenMpThreads> limit;
+    if (share.threads > 0) limit.emplace(share.threads);
     // Compares the inputs of the ranks before the ranks add up their parts, because the parts must have the same
     // lengths. Compares them again below, when all checksums are known.
     if (communicator != nullptr) expect_same_numbers(*communicator, amplitudes);

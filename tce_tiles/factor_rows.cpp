@@ -48,6 +48,7 @@ FactorRows::FactorRows(const FactorBands& bands, Communicator& communicator, std
   run_collectively(&communicator, [&] { allocate(bands.array().label()); });
   FactorRounds rounds(communicator, auxiliary_, count_, buffer_bytes);
   Buffer buffer;
+  const int threads = available_threads();
   rounds.run([&](const AuxiliaryRange& mine, double* segment) { read(bands, mine, stop, segment, mine.count); },
              [&](const FactorRounds::Segment& segment) {
                stop_reading(stop);
@@ -60,7 +61,7 @@ FactorRows::FactorRows(const FactorBands& bands, Communicator& communicator, std
                  const std::int64_t count = std::min(step, count_ - n);
                  const double* const from = segment.read(n * part.count, count * part.count, buffer);
                  double* const to = rows_.data() + n * auxiliary_ + part.begin;
-                 share_in_turns(static_cast<std::size_t>(count), available_threads(), [&](std::size_t row) {
+                 share_in_turns(static_cast<std::size_t>(count), threads, [&](std::size_t row) {
                    const auto k = static_cast<std::int64_t>(row);
                    std::copy_n(from + k * part.count, part.count, to + k * auxiliary_);
                  });

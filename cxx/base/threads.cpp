@@ -91,4 +91,12 @@ int available_threads() {
   return startable_threads(std::min(omp_get_max_threads(), max_for_each_core * std::max(1, omp_get_num_procs())));
 }
 
+OpenMpThreads::OpenMpThreads(int threads) : before_(omp_get_max_threads()) {
+  omp_set_num_threads(threads);
+}
+
+OpenMpThreads::~OpenMpThreads() {
+  omp_set_num_threads(before_);
+}
+
 }  // namespace trifuse

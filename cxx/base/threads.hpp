@@ -20,6 +20,19 @@ int available_threads();
 /// threads of OpenMP, and OpenMP would wait for them for ever.
 int startable_threads(int wanted);
 
+/// Limits the number of threads of OpenMP, and so of available_threads(), during its lifetime. For the calling thread.
+class OpenMpThreads {
+ public:
+  /// `threads`: at least 1.
+  explicit OpenMpThreads(int threads);
+  ~OpenMpThreads();
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace trifuse
 
 #pragma GCC visibility pop

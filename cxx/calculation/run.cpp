@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +9,7 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/calculation/fingerprint.hpp"
 #include "cxx/calculation/result_check.hpp"
@@ -24,18 +24,6 @@
 namespace trifuse {
 
 namespace {
-
-/// Limits the number of OpenMP threads during its lifetime.
-class OpenMpThreads {
- public:
-  explicit OpenMpThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  ~OpenMpThreads() { omp_set_num_threads(before_); }
-  OpenMpThreads(const OpenMpThreads&) = delete;
-  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
-
- private:
-  int before_;
-};
 
 /// Adds the energies of a task to its spin cases. In a restricted space, aaa = bbb and aab = abb by spin symmetry.
 void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<Energies, 4>& cases) {

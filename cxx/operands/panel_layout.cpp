@@ -84,9 +84,12 @@ void for_each_vvoo_block_of(const TileSpace& space, SpinFormulation formulation,
   }
 }
 
-/// The first particle of a vvoo block in the order of the layout: each particle is first in about as many blocks.
-int first_particle_of_vvoo(int p1, int p2) {
-  return (p1 + p2) % 2 == 0 ? std::min(p1, p2) : std::max(p1, p2);
+/// The tile of particles, p1 or p2, with which a vvoo block stands in the layout. The tiles lie on a circle, and the
+/// other tile follows within half of it: so all tiles have equally many blocks, and blocks with close tiles stand
+/// together.
+int home_of_vvoo(const TileRange& particles, int p1, int p2) {
+  const auto [first, last] = std::minmax(p1, p2);
+  return 2 * (last - first) <= particles.end - particles.begin ? first : last;
 }
 
 /// The particles of a slab of factors.
@@ -183,7 +186,7 @@ void PanelLayout::walk(Use use) const {
                       [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
     for (; slab != slabs.cend() && particle_of_slab(*slab) == p; ++slab) use(*slab);
     for (int q = particles.begin; q < particles.end; ++q) {
-      if (first_particle_of_vvoo(p, q) != p) continue;
+      if (home_of_vvoo(particles, p, q) != p) continue;
       for (std::size_t set = 0; set < sets(); ++set) {
         for_each_vvoo_block_of(tiles_, formulation_, p, q,
                                [&](const std::array<int, 4>& tiles) { use(PanelKey::vvoo(set, tiles)); });
