@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 
@@ -20,9 +21,9 @@ void begin_cuda(std::vector<int> devices, bool distributed) {
   }
   // In a job of several ranks, each rank of a host takes one GPU, in the order of the ranks.
   const std::optional<int> place = rank_on_host_by_launcher();
-  for (std::size_t n = 0; n < devices.size(); ++n) {
+  on_new_threads(devices.size(), [&](std::size_t n) {
     if (!distributed || (place && n == static_cast<std::size_t>(*place))) free_device_memory(devices[n]);
-  }
+  });
 }
 
 }  // namespace

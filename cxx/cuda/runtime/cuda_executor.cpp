@@ -12,6 +12,7 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/cuda_launch.hpp"
@@ -105,7 +106,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     if (!(panels_->tiles() == fine_)) use_tiles(panels_->tiles());
     if (demand_.largest_task > limit_)
       throw UsageError("The panels of one task do not fit into the memory of the GPU; allow more --memory.");
-    for (Device& device : devices_) set_up(device);
+    on_new_threads(devices_.size(), [this](std::size_t n) { set_up(devices_[n]); });
     const auto slab_limit = [this](const Device& device) { return owned_slab_limit(bytes_of_slabs(device), demand_); };
     if (devices_.size() > 1) return exchange_slabs(devices_, panels_->layout(), slab_limit);
     const auto reserve_for_owned = [this](const Device& device, std::int64_t bytes) {
