@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "cxx/triples/task.hpp"
 
 /// The energy formulas for one element of a task's block. D is the connected triples amplitude of the element, S the
@@ -19,19 +21,30 @@ constexpr Energies spin_orbital_energies(double d, double s) {
   return {d, d + s};
 }
 
-/// Numerators of the spin-adapted formulation.
-struct Numerators {
-  Energies all;   ///< all spin cases
-  Energies same;  ///< the part with three equal spins (aaa and bbb)
+/// Energies or numerators of one element in single precision.
+struct FloatEnergies {
+  float e_bracket_t, e_paren_t;
 };
 
-/// Amplitudes of the six assignments of holes to particles (see `assignments`), spin-adapted formulation.
-struct SixTargets {
-  double e0, e1, e2;  ///< even assignments
-  double o3, o4, o5;  ///< odd assignments
-  constexpr double even() const { return e0 + e1 + e2; }
-  constexpr double odd() const { return o3 + o4 + o5; }
+/// Numerators of the spin-adapted formulation, in the type of the amplitudes: double or float.
+template <typename Number>
+struct NumeratorsOf {
+  using Values = std::conditional_t<std::is_same_v<Number, float>, FloatEnergies, Energies>;
+  Values all;   ///< all spin cases
+  Values same;  ///< the part with three equal spins (aaa and bbb)
 };
+using Numerators = NumeratorsOf<double>;
+
+/// Amplitudes of the six assignments of holes to particles (see `assignments`), spin-adapted formulation.
+template <typename Number>
+struct SixTargetsOf {
+  Number e0, e1, e2;  ///< even assignments
+  Number o3, o4, o5;  ///< odd assignments
+  constexpr Number even() const { return e0 + e1 + e2; }
+  constexpr Number odd() const { return o3 + o4 + o5; }
+};
+using SixTargets = SixTargetsOf<double>;
+
 /// Spin-adapted formulation: the closed-shell energy of Rendell, Lee and Komornicki,
 ///
 ///     E(T) = 1/3 sum (4 W^abc + W^bca + W^cab) (V^abc - V^cba) / x,       V = W + S,  x = Delta - 3 omega2,
@@ -40,22 +53,29 @@ struct SixTargets {
 /// / x. P_own is the sum of W over the assignments of the same parity as s, P_other over those of the other parity. The
 /// aaa part follows from the antisymmetrised amplitude W_0 + W_1 + W_2 - W_3 - W_4 - W_5. The bbb part equals it, and
 /// the same-spin results contain both.
-constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const SixTargets& s_left,
-                                             const SixTargets& d_right) {
-  const double even = d_right.even() - 2.0 * d_right.odd();
-  const double odd = d_right.odd() - 2.0 * d_right.even();
-  const SixTargets weight{3.0 * d_right.e0 + even, 3.0 * d_right.e1 + even, 3.0 * d_right.e2 + even,
-                          3.0 * d_right.o3 + odd,  3.0 * d_right.o4 + odd,  3.0 * d_right.o5 + odd};
-  const auto times_weight = [&](const SixTargets& x) {
+template <typename Number>
+constexpr NumeratorsOf<Number> spin_adapted_numerators_of(const SixTargetsOf<Number>& d_left,
+                                                          const SixTargetsOf<Number>& s_left,
+                                                          const SixTargetsOf<Number>& d_right) {
+  constexpr Number two = 2, three = 3;
+  const Number even = d_right.even() - two * d_right.odd();
+  const Number odd = d_right.odd() - two * d_right.even();
+  const SixTargetsOf<Number> weight{three * d_right.e0 + even, three * d_right.e1 + even, three * d_right.e2 + even,
+                                    three * d_right.o3 + odd,  three * d_right.o4 + odd,  three * d_right.o5 + odd};
+  const auto times_weight = [&](const SixTargetsOf<Number>& x) {
     return x.e0 * weight.e0 + x.e1 * weight.e1 + x.e2 * weight.e2 + x.o3 * weight.o3 + x.o4 * weight.o4 +
            x.o5 * weight.o5;
   };
-  const double e_bracket_t = times_weight(d_left), singles = times_weight(s_left);
-  const double same_right = d_right.even() - d_right.odd();
-  const double same_left = d_left.even() - d_left.odd();
-  const double same_singles = s_left.even() - s_left.odd();
-  return {{2.0 * e_bracket_t, 2.0 * (e_bracket_t + singles)},
-          {2.0 * same_left * same_right, 2.0 * (same_left + same_singles) * same_right}};
+  const Number e_bracket_t = times_weight(d_left), singles = times_weight(s_left);
+  const Number same_right = d_right.even() - d_right.odd();
+  const Number same_left = d_left.even() - d_left.odd();
+  const Number same_singles = s_left.even() - s_left.odd();
+  return {{two * e_bracket_t, two * (e_bracket_t + singles)},
+          {two * same_left * same_right, two * (same_left + same_singles) * same_right}};
+}
+constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const SixTargets& s_left,
+                                             const SixTargets& d_right) {
+  return spin_adapted_numerators_of(d_left, s_left, d_right);
 }
 
 }  // namespace trifuse

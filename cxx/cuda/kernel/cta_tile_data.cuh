@@ -8,10 +8,13 @@
 
 namespace trifuse::gpu {
 
-/// The type in which the energies of single elements are computed. Their sums are doubles.
+/// The type in which the energies of single elements are computed. Their sums are doubles. Kernels in
+/// mixed precision use single precision, because most GPUs are slow in double precision. Only the spin-adapted form on
+/// Hopper GPUs uses doubles: they take as long there, and the error bar is twenty times smaller.
 template <SpinFormulation formulation, typename Config>
 using ElementNumber =
-    std::conditional_t<formulation == SpinFormulation::spin_orbital, typename Config::Precision::Accumulator, double>;
+    std::conditional_t<formulation == SpinFormulation::spin_orbital || Config::staging == Staging::cooperative,
+                       typename Config::Precision::Accumulator, double>;
 
 /// All that a CTA needs to know about its CTA tile, in shared memory. Shapes are in C order.
 ///

@@ -34,10 +34,12 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
 
  private:
   static constexpr int sums_count = spin_adapted_sums;
+  using Element = ElementNumber<Base::formulation, Config>;
+  using Six = SixTargetsOf<Element>;
 
   /// The six targets of one side for one element. A target that was not computed is read from a computed one with holes
   /// exchanged, see target_source(); another lane of the warp has spilled that element.
-  __device__ __forceinline__ SixTargets read_targets(int side, int a, int b, int c, int half) const {
+  __device__ __forceinline__ Six read_targets(int side, int a, int b, int c, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
     const Number* first = scratch_ + side * Base::targets_per_side * numbers_per_target - lane_;
     const auto read = [&](int t) {
@@ -60,6 +62,8 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
 #pragma unroll 1
     for (int n = 0; n < Config::accumulators / (bs * cs); ++n) {
       const int half = n & 1, first_b = n / 2 % parts_b * bs, a = n / 2 / parts_b;
+      PartialSum<Element> of_part[sums_count] = {PartialSum<Element>(energy[0]), PartialSum<Element>(energy[1]),
+                                                 PartialSum<Element>(energy[2]), PartialSum<Element>(energy[3])};
 #pragma unroll
       for (int b = first_b; b < first_b + bs; ++b) {
         const double eps_ab =
@@ -67,26 +71,26 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
         const double hole_weight = elements_.hole_weight(half);
 #pragma unroll
         for (int c = 0; c < cs; ++c) {
-          const SixTargets right = read_targets(Base::sides - 1, a, b, c, half);
-          const SixTargets left = two_sided ? read_targets(0, a, b, c, half) : right;
-          double singles[6] = {};
+          const Six right = read_targets(Base::sides - 1, a, b, c, half);
+          const Six left = two_sided ? read_targets(0, a, b, c, half) : right;
+          Element singles[6] = {};
           add_adapted_singles<0>(set, a, b, c, half, singles);
           add_adapted_singles<1>(set, a, b, c, half, singles);
           add_adapted_singles<2>(set, a, b, c, half, singles);
-          const Numerators sum = spin_adapted_numerators(
+          const NumeratorsOf<Element> sum = spin_adapted_numerators_of<Element>(
               left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
-          const double weight = hole_weight * elements_.particle_weight(a, b, c);
+          const auto weight = static_cast<Element>(hole_weight * elements_.particle_weight(a, b, c));
           // Elements that do not contribute may be NaN or infinite.
-          const bool used = weight != 0.0;
-          const double factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : 1.0);
+          const bool used = weight != 0;
+          const Element factor =
+              weight * reciprocal(used ? static_cast<Element>(eps_ab - elements_.eps_particle(2, c)) : Element{1});
           if (set == 0) {
-            energy[0] += used ? factor * sum.all.e_bracket_t : 0.0;
-            energy[2] += used ? factor * sum.same.e_bracket_t : 0.0;
+            of_part[0] += used ? factor * sum.all.e_bracket_t : 0;
+            of_part[2] += used ? factor * sum.same.e_bracket_t : 0;
           }
           // Later sets contribute their singles only.
-          energy[1] += used ? factor * (set == 0 ? sum.all.e_paren_t : sum.all.e_paren_t - sum.all.e_bracket_t) : 0.0;
-          energy[3] +=
-              used ? factor * (set == 0 ? sum.same.e_paren_t : sum.same.e_paren_t - sum.same.e_bracket_t) : 0.0;
+          of_part[1] += used ? factor * (set == 0 ? sum.all.e_paren_t : sum.all.e_paren_t - sum.all.e_bracket_t) : 0;
+          of_part[3] += used ? factor * (set == 0 ? sum.same.e_paren_t : sum.same.e_paren_t - sum.same.e_bracket_t) : 0;
         }
       }
     }
@@ -95,7 +99,7 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
   /// Adds t1[x, y] (u h|w h') to every target in which particle x has hole y.
   template <int x>
   __device__ __forceinline__ void add_adapted_singles(int set, int a, int b, int c, int half,
-                                                      double (&singles)[6]) const {
+                                                      Element (&singles)[6]) const {
     constexpr int u = first_other(x), w = second_other(x);
     const int n[3] = {a, b, c};
     const int particle_u = elements_.tile_particle(u, n[u]), particle_w = elements_.tile_particle(w, n[w]);
@@ -108,9 +112,9 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
       const int y = all[static_cast<std::size_t>(t)][x];
       const int h1 = first_other(y), h2 = second_other(y);
       const double* block = elements_.data.vvoo[set * spin_adapted_vvoo_blocks + x * 6 + t];
-      singles[t] +=
-          elements_.ov_factor(set, x, n[x], y, half) *
-          __ldg(block + offset[y] + elements_.local_hole(h1, half) * hole_block + elements_.local_hole(h2, half));
+      singles[t] += elements_.ov_factor(set, x, n[x], y, half) *
+                    static_cast<Element>(__ldg(block + offset[y] + elements_.local_hole(h1, half) * hole_block +
+                                               elements_.local_hole(h2, half)));
     }
   }
 };
