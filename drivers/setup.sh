@@ -49,8 +49,19 @@ trifuse_test_needs=(
 
 trifuse_say() { printf '%s\n' "$*" >&2; }
 
-# trifuse_is_there KIND NAME...: true if it is installed. A module has one of these names in pkg-config, or a header in an environment of conda,
-# where some libraries have no file for pkg-config. A library is a file in the compiler's folders. A compiler has a variable and a usual name.
+# trifuse_has_header NAME: true if a compiler finds the header in an environment of conda, in the folders of CPATH (modules of a cluster) or, on
+# a system without apt-get, in its own folders. Some libraries have no file for pkg-config there, for example Fedora's HDF5.
+trifuse_has_header() {
+  local folder folders
+  IFS=: read -ra folders <<<"${CONDA_PREFIX:+$CONDA_PREFIX/include}:${CPATH-}"
+  for folder in ${folders[@]+"${folders[@]}"}; do
+    [[ -n $folder && -e $folder/$1 ]] && return 0
+  done
+  ! command -v apt-get >/dev/null && "${CXX:-c++}" -E -x c++ - <<<"#include <$1>" >/dev/null 2>&1
+}
+
+# trifuse_is_there KIND NAME...: true if it is installed. A module has one of these names in pkg-config, or a header. A library is a file in the
+# compiler's folders. A compiler has a variable and a usual name.
 trifuse_is_there() {
   local kind=$1 name
   shift
@@ -64,7 +75,7 @@ trifuse_is_there() {
     module)
       for name in "$@"; do
         if [[ $name == *.h || $name == *.hpp ]]; then
-          [[ -n ${CONDA_PREFIX-} && -e $CONDA_PREFIX/include/$name ]] && return 0
+          trifuse_has_header "$name" && return 0
         else
           pkg-config --exists "$name" 2>/dev/null && return 0
         fi

@@ -4,6 +4,17 @@ include("${CMAKE_CURRENT_LIST_DIR}/TrifuseBlas.cmake")
 # and trifuse::zlib, which have no package file of their own everywhere. This file is installed too: programs that link a
 # static Trifuse need the same targets.
 
+# find_package(CUDAToolkit ARGN). For projects that require CMake 3.25, FindCUDAToolkit of CMake 3.25 (Debian 12) sets a property of
+# CUDA::nvToolsExt, which CUDA 13 does not have.
+macro(trifuse_find_cuda_toolkit)
+  set(_trifuse_required_cmake "${CMAKE_MINIMUM_REQUIRED_VERSION}")
+  if(CMAKE_VERSION VERSION_LESS 3.26)
+    set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
+  endif()
+  find_package(CUDAToolkit ${ARGN})
+  set(CMAKE_MINIMUM_REQUIRED_VERSION "${_trifuse_required_cmake}")
+endmacro()
+
 # Makes `target` of the first pkg-config module that exists among ARGN, else of a header and a library. Sets in the caller
 # TRIFUSE_PC_REQUIRES and TRIFUSE_PC_LIBS, its entries in trifuse.pc.
 function(_trifuse_import target header library)

@@ -49,7 +49,7 @@ endif()
 # CUDA. nvcc is taken from CMAKE_CUDA_COMPILER, CUDACXX, the path or /usr/local/cuda; C++20 needs CUDA 12.
 set(problem "")
 if(NOT TRIFUSE_ENABLE_CUDA STREQUAL "OFF")
-  find_package(CUDAToolkit QUIET)
+  trifuse_find_cuda_toolkit(QUIET)
   if(CUDAToolkit_NVCC_EXECUTABLE AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     set(CMAKE_CUDA_COMPILER "${CUDAToolkit_NVCC_EXECUTABLE}")
   endif()

@@ -1,5 +1,8 @@
-"""The pages, the help of the program, its man page and its completions name the same options and values."""
+"""The pages, the help of the program, its man page and its completions name the same options and values. What pages name exists, and what
+they say of `trifuse plan` is what it says."""
 
+import json
+import os
 import re
 import shlex
 import unittest
@@ -39,6 +42,16 @@ def command_lines(text):
             yield line.split()
 
 
+def source_texts():
+    """The texts of the files that are compiled, run or installed, each under its path in the repository."""
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in (".git", "build", "dist", "data", "__pycache__")]
+        for name in names:
+            path = Path(folder, name)
+            if path.suffix in (".cpp", ".hpp", ".cu", ".cuh", ".h", ".F90", ".F", ".py", ".sh", ".cmake", ".in", ".yaml", ".list", ".txt"):
+                yield str(path.relative_to(ROOT)), path.read_text()
+
+
 class Pages(ProgramTest):
     @classmethod
     def setUpClass(cls):
@@ -68,6 +81,57 @@ class Pages(ProgramTest):
                     for name in re.findall(r"(?:^|\s)(--[a-z][\w-]*)", code):
                         with self.subTest(page=str(page.relative_to(ROOT)), code=code):
                             self.assertIn(name, known)
+
+    def test_what_pages_name_in_code_exists(self):
+        """Settings TRIFUSE_..., functions trifuse_..., files by their path in the repository, and presets of CMake."""
+        names, lines = set(), 0
+        for path, text in source_texts():
+            if path != "tests/command_line/test_pages.py":
+                names.update(re.findall(r"\b(?:TRIFUSE|trifuse)_\w+", text))
+        presets = {preset["name"] for preset in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+        for page in PAGES:
+            if page.suffix != ".md" or page.name == "CHANGELOG.md":
+                continue
+            text = page.read_text()
+            for code in re.findall(r"`([^`\n]+)`", text) + re.findall(r"```\w*\n(.*?)```", text, re.DOTALL):
+                with self.subTest(page=str(page.relative_to(ROOT)), code=code):
+                    for name in re.findall(r"\b(?:TRIFUSE|trifuse)_\w*\w(?!\w|\*)", code):
+                        if not name.endswith("_"):
+                            self.assertIn(name, names)
+                    for path in re.findall(r"(?<![\w/.$~-])((?:cxx|drivers|fortran_iface|inputs|tce_tiles|tests)/[\w./-]*\w)", code):
+                        self.assertTrue((ROOT / path).exists(), path)
+                    for preset in re.findall(r"--preset (\w+)|\bbuild/(\w+)(?=/drivers|/tests|\s)", code):
+                        self.assertIn(preset[0] or preset[1], presets)
+                lines += 1
+        self.assertGreater(lines, 1000)
+
+    def test_predicted_numbers_are_those_of_the_program(self):
+        def assert_rounded(text, number):
+            digits = len(text.partition(".")[2])
+            self.assertLessEqual(abs(float(text) - float(number)), 0.501 * 10**-digits, text)
+
+        def plan(*arguments):
+            """Seconds in all and of the tasks, GiB of a rank and of a GPU."""
+            said = self.succeed("plan", *arguments).out
+            times = re.search(r"^Time +([\d.]+) s: .* ([\d.]+) tasks", said, re.MULTILINE)
+            peaks = re.search(r"peak: ([\d.]+) GiB of each rank with a GPU, ([\d.]+) GiB of each GPU", said)
+            return times.groups() + peaks.groups()
+
+        page = (ROOT / "drivers/docs/planning.md").read_text()
+        rows = re.findall(r"^\| (\d+), (\d+), (\d+)(, mixed precision)?(?:, first [^|]*)? \|([^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*)\|$", page,
+                          re.MULTILINE)
+        self.assertEqual(len(rows), 5)
+        for occupied, virtual, factors, mixed, cells in rows:
+            predicted = plan("--occupied", occupied, "--virtual", virtual, "--naux", factors, *(["--precision", "mixed"] if mixed else []))[1:]
+            for number, cell in zip(predicted, (cells.split("|")[column].strip() for column in (1, 4, 6))):
+                if cell:
+                    with self.subTest(occupied=occupied, virtual=virtual, mixed=mixed):
+                        assert_rounded(cell, number)
+        command, *numbers = re.search(r"`trifuse (plan [^`]*)` predicts ([\d.]+) GiB and ([\d.]+) s \(([\d.]+) s in tasks",
+                                      re.sub(r"\s+", " ", (ROOT / "inputs/density_fitting/README.md").read_text())).groups()
+        seconds, of_tasks, _, gpu = plan(*command.split()[1:])
+        for text, number in zip(numbers, (gpu, seconds, of_tasks)):
+            assert_rounded(text, number)
 
     def test_man_page_and_completions_have_the_options_and_values_of_the_help(self):
         man, bash, zsh = (self.succeed("describe", form).out for form in ("man", "bash", "zsh"))

@@ -25,6 +25,15 @@ expect() {
 needs="trifuse_need 'command no-such|on-debian|on-fedora|on-conda|a tool' 'module fmt|libfmt-dev|fmt-devel|fmt|fmt: text'"
 environment=(A=a)
 expect "$needs" '^  a tool$' '^  dnf install on-fedora fmt-devel$' '^  conda create .*-c conda-forge on-conda fmt$' 'TRIFUSE_FETCH=ON'
+# Headers that the compiler finds are enough, and those of modules.
+printf '#!/bin/bash\ngrep -q "<hdf5.h>"\n' >"$folder/c++"
+chmod +x "$folder/c++"
+mkdir -p "$folder/module/CLI"
+touch "$folder/module/CLI/CLI.hpp"
+environment=(CPATH="/nowhere:$folder/module")
+expect "trifuse_need 'module hdf5 hdf5.h|a|on-fedora|a|a' 'module CLI11 CLI/CLI.hpp|a|on-fedora|a|a' 'module fmt fmt/format.h|a|fmt-devel|fmt|a'" \
+  '^  dnf install fmt-devel$'
+rm "$folder/c++"
 environment=(TRIFUSE_FETCH=ON)
 expect "$needs" '^  dnf install on-fedora$'
 environment=(A=a)

@@ -1,7 +1,7 @@
 """Pictures of plans and energies. Needs the package matplotlib.
 
-    python -m trifuse.plot scaling plan.json -o scaling.svg        # of trifuse plan --json plan.json
-    python -m trifuse.plot timeline trace.json -o timeline.svg     # of trifuse plan --trace trace.json
+    python3 -m trifuse.plot scaling plan.json -o scaling.svg        # of trifuse plan --json plan.json
+    python3 -m trifuse.plot timeline trace.json -o timeline.svg     # of trifuse plan --trace trace.json
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def _read(source: Any, kind: str) -> Mapping[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command `python -m trifuse.plot`. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m trifuse.plot", description="Draw reports of `trifuse plan`.")
+    """The command `python3 -m trifuse.plot`. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python3 -m trifuse.plot", description="Draw reports of `trifuse plan`.")
     parser.add_argument("kind", choices=("scaling", "timeline"))
     parser.add_argument("report", help="file of --json (scaling) or --trace (timeline)")
     parser.add_argument("-o", "--output", required=True, help="picture: .svg, .pdf or .png")

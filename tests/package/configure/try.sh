@@ -88,5 +88,13 @@ case $case in
     ! configure "${fetch[@]}" || fail "An archive with a wrong checksum was accepted."
     grep -qi "does not match expected value\|hash mismatch" "$folder/log" || { cat "$folder/log" >&2; fail "Nothing says that the checksum is wrong."; }
     ;;
+  shared_cuda)
+    configure -DBUILD_SHARED_LIBS=ON -DTRIFUSE_ENABLE_CUDA=ON || {
+      grep -q "no CUDA toolkit\|CUDA 12 or newer is needed\|does not work with the C++ compiler" <(tr -s ' \n' ' ' <"$folder/log") && { echo "Skipped: there is no CUDA." >&2; exit 77; }
+      cat "$folder/log" >&2
+      fail "A shared library with CUDA was not accepted."
+    }
+    grep -q "kernel/check.cu.o" <(ninja -C "$folder/build" -t query libtrifuse_internal.a) || fail "The program would be linked without kernels."
+    ;;
   *) fail "There is no case $case." ;;
 esac
