@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "cxx/cuda/kernel/product_source.cuh"
+#include "cxx/cuda/schedule/configuration.hpp"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/task.hpp"
 
