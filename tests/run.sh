@@ -67,14 +67,14 @@ suite() {
 }
 
 # Without a GPU, tests that need one would be skipped. A skipped test must not look like a passed one, so these tests are left out. Kernels are
-# compiled for one kind of GPU only and hardly optimised, because no test would run them.
+# compiled for one kind of GPU only and hardly optimised, like their host code, because no test would run them.
 without_gpu=()
 kernels=()
 # If all tests run, the C++ tests of a folder share a process. A process for each takes 30 ms more: a minute in all.
 by_folder=OFF
 if ! nvidia-smi -L >/dev/null 2>&1; then
   without_gpu=(-LE '^gpu$')
-  kernels=(-DTRIFUSE_COMPILE_KERNELS_ONCE=ON)
+  kernels=(-DTRIFUSE_COMPILE_KERNELS_ONCE=ON "-DCMAKE_CUDA_FLAGS_RELWITHDEBINFO=-O0 -DNDEBUG")
   (($#)) || by_folder=ON
   trifuse_say "No NVIDIA GPU here: the tests that need one (ctest -L gpu) are left out."
 fi

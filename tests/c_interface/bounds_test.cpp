@@ -13,7 +13,7 @@ constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
                        most = std::numeric_limits<std::int64_t>::max();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 
-std::string water() {
+std::string small_water() {
   return (nwchem_data() / "h2o_631g_c2v_rhf_t3_2eorb" / "c").string();
 }
 
@@ -23,7 +23,7 @@ class Setters : public ::testing::Test {
   void TearDown() override { EXPECT_EQ(open.energy(), expected); }
   void expect_usage_error(const std::string& part) { expect_status(open.status, TRIFUSE_BAD_USAGE, part); }
 
-  OpenCalculation open{water()};
+  OpenCalculation open{small_water()};
   double expected = open.energy();
 };
 
@@ -166,7 +166,7 @@ class Descriptions : public ::testing::Test {
       expect_status(status, code, part);
     }
   }
-  OpenCalculation open{water()};
+  OpenCalculation open{small_water()};
 };
 
 TEST_F(Descriptions, OfTilesAreBounded) {

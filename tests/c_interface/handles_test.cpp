@@ -6,7 +6,7 @@
 namespace trifuse::testing {
 namespace {
 
-std::string water() {
+std::string path_of_water() {
   return (nwchem_data() / "h2o_631g_c2v_rhf_t3_2eorb" / "c").string();
 }
 
@@ -20,7 +20,7 @@ class Handles : public ::testing::Test {
     const auto refused = [&] { expect_status(status, TRIFUSE_BAD_HANDLE, "not a handle of amplitudes"); };
     EXPECT_EQ(trifuse_new_calculation(&status, handle, nullptr), nullptr);
     refused();
-    EXPECT_EQ(trifuse_open_left_amplitudes(&status, water().c_str(), handle), nullptr);
+    EXPECT_EQ(trifuse_open_left_amplitudes(&status, path_of_water().c_str(), handle), nullptr);
     refused();
     trifuse_correlation_energy(&status, handle);
     refused();
@@ -43,7 +43,7 @@ class Handles : public ::testing::Test {
     trifuse_get_witness(&status, handle, 0, nullptr);
     refused();
     if (handle != nullptr) {
-      EXPECT_EQ(trifuse_open_doubtful_amplitudes(&status, water().c_str(), handle), nullptr);
+      EXPECT_EQ(trifuse_open_doubtful_amplitudes(&status, path_of_water().c_str(), handle), nullptr);
       refused();
     }
   }
@@ -87,7 +87,7 @@ class Handles : public ::testing::Test {
 };
 
 TEST_F(Handles, AreErrorsAfterTheyWereDeleted) {
-  OpenCalculation open(water());
+  OpenCalculation open(path_of_water());
   trifuse_amplitudes amplitudes = open.amplitudes, copy = amplitudes;
   EXPECT_EQ(trifuse_delete_amplitudes(&amplitudes), TRIFUSE_SUCCESS);
   EXPECT_EQ(amplitudes, nullptr);
@@ -105,7 +105,7 @@ TEST_F(Handles, AreErrorsAfterTheyWereDeleted) {
 }
 
 TEST_F(Handles, AreNeverFollowed) {
-  OpenCalculation open(water());
+  OpenCalculation open(path_of_water());
   double number = 1.0;
   // Null, handles of the other type, valid and invalid addresses, and numbers next to those of handles.
   const auto value = reinterpret_cast<std::uintptr_t>(open.amplitudes);
@@ -130,7 +130,7 @@ TEST_F(Handles, AreNotGivenTwice) {
   trifuse_status status;
   std::vector<trifuse_amplitudes> seen;
   for (int n = 0; n < 20; ++n) {
-    trifuse_amplitudes handle = trifuse_open_amplitudes(&status, water().c_str());
+    trifuse_amplitudes handle = trifuse_open_amplitudes(&status, path_of_water().c_str());
     EXPECT_EQ(std::count(seen.begin(), seen.end(), handle), 0);
     seen.push_back(handle);
     trifuse_delete_amplitudes(&handle);
@@ -138,9 +138,9 @@ TEST_F(Handles, AreNotGivenTwice) {
 }
 
 TEST_F(Handles, OfAmplitudesMayBeDeletedBeforeTheCalculation) {
-  OpenCalculation open(water());
+  OpenCalculation open(path_of_water());
   const double expected = open.energy();
-  trifuse_amplitudes left = trifuse_open_left_amplitudes(&open.status, water().c_str(), open.amplitudes);
+  trifuse_amplitudes left = trifuse_open_left_amplitudes(&open.status, path_of_water().c_str(), open.amplitudes);
   trifuse_calculation two_sided = trifuse_new_calculation(&open.status, open.amplitudes, left);
   expect_success(open.status);
   trifuse_set_device(&open.status, two_sided, TRIFUSE_DEVICE_CPU);
@@ -161,7 +161,7 @@ TEST_F(Handles, BelongToAllThreads) {
     threads.emplace_back([] {
       for (int k = 0; k < 5; ++k) {
         trifuse_status status;
-        trifuse_amplitudes handle = trifuse_open_amplitudes(&status, water().c_str());
+        trifuse_amplitudes handle = trifuse_open_amplitudes(&status, path_of_water().c_str());
         trifuse_calculation calculation = trifuse_new_calculation(&status, handle, nullptr);
         EXPECT_EQ(trifuse_delete_amplitudes(&handle), TRIFUSE_SUCCESS);
         EXPECT_EQ(trifuse_delete_calculation(&calculation), TRIFUSE_SUCCESS);

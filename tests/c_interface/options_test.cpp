@@ -12,14 +12,15 @@
 namespace trifuse::testing {
 namespace {
 
-constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t largest_integer = std::numeric_limits<std::int64_t>::max();
 
 TEST(TilesOfAnySize, HoldAllOrbitals) {
   const std::vector<OrbitalRun> runs = {{OrbitalClass::hole_alpha, 0, 5},
                                         {OrbitalClass::hole_beta, 0, 5},
                                         {OrbitalClass::particle_alpha, 0, 17},
                                         {OrbitalClass::particle_beta, 0, 17}};
-  for (const std::int64_t size : {most, most - 1, most / 2, std::int64_t{1} << 62, std::int64_t{1000}}) {
+  for (const std::int64_t size :
+       {largest_integer, largest_integer - 1, largest_integer / 2, std::int64_t{1} << 62, std::int64_t{1000}}) {
     const TileSpace space = TileSpace::partition(runs, size, size, true);
     EXPECT_EQ(space.orbitals(), 44);
     EXPECT_EQ(space.size(), 4);
@@ -27,8 +28,8 @@ TEST(TilesOfAnySize, HoldAllOrbitals) {
     EXPECT_EQ(space.retiled_aligned(size, size, 4).orbitals(), 44);
     EXPECT_EQ(divide_into_tiles(17, size), std::vector<std::int64_t>{17});
   }
-  EXPECT_TRUE(divide_into_tiles(0, most).empty());
-  expect_failure<InputError>([] { divide_into_tiles(most, 1); }, "more than 30000 spin orbitals");
+  EXPECT_TRUE(divide_into_tiles(0, largest_integer).empty());
+  expect_failure<InputError>([] { divide_into_tiles(largest_integer, 1); }, "more than 30000 spin orbitals");
 }
 
 TEST(Options, AreCheckedByEachCalculation) {
@@ -38,10 +39,10 @@ TEST(Options, AreCheckedByEachCalculation) {
     change(options);
     expect_failure<UsageError>([&] { Calculation(*water, nullptr, options); }, part);
   };
-  for (const std::int64_t size : {most, std::int64_t{0}, std::int64_t{-5}, (std::int64_t{1} << 20) + 1}) {
+  for (const std::int64_t size : {largest_integer, std::int64_t{0}, std::int64_t{-5}, (std::int64_t{1} << 20) + 1}) {
     expect_refused([&](CalculationOptions& o) { o.tile_size = size; }, "A tile size of");
   }
-  for (const std::int64_t bytes : {most, std::int64_t{0}, std::int64_t{-5}}) {
+  for (const std::int64_t bytes : {largest_integer, std::int64_t{0}, std::int64_t{-5}}) {
     expect_refused([&](CalculationOptions& o) { o.memory = bytes; }, "A memory of");
   }
   expect_refused([](CalculationOptions& o) { o.threads = -1; }, "threads are not possible");

@@ -16,7 +16,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-constexpr double tolerance = 1e-12;
+constexpr double largest_difference = 1e-12;
 
 class TheEnergyOf : public ::testing::TestWithParam<NamedMolecule> {
  protected:
@@ -34,10 +34,10 @@ class TheEnergyOf : public ::testing::TestWithParam<NamedMolecule> {
     for (const SpinFormulation formulation : GetParam().formulations()) {
       SCOPED_TRACE(to_string(formulation));
       EXPECT_LT(relative_difference(numbers(other_right, nullptr, formulation), numbers(*source, nullptr, formulation)),
-                tolerance);
+                largest_difference);
       EXPECT_LT(relative_difference(numbers(other_right, &other_left, formulation),
                                     numbers(*source, left.get(), formulation)),
-                tolerance);
+                largest_difference);
     }
   }
 };
@@ -47,8 +47,8 @@ TEST_P(TheEnergyOf, DoesNotDependOnTheTiles) {
     const auto one = numbers(*source, nullptr, formulation), two = numbers(*source, left.get(), formulation);
     for (const std::int64_t size : {1, 2, 3, 4, 30}) {
       SCOPED_TRACE(to_string(formulation) + ", tiles of " + std::to_string(size));
-      EXPECT_LT(relative_difference(numbers(*source, nullptr, formulation, size), one), tolerance);
-      EXPECT_LT(relative_difference(numbers(*source, left.get(), formulation, size), two), tolerance);
+      EXPECT_LT(relative_difference(numbers(*source, nullptr, formulation, size), one), largest_difference);
+      EXPECT_LT(relative_difference(numbers(*source, left.get(), formulation, size), two), largest_difference);
     }
   }
 }
@@ -99,7 +99,8 @@ TEST_P(TheOpenShellEnergyOf, DoesNotDependOnTheNamesOfTheSpins) {
   for (const bool two_sided : {false, true}) {
     const TriplesEnergy energy = calculate(*source, options_for(), two_sided ? left.get() : nullptr).energies.front();
     const auto expected = swap({energy.total.e_bracket_t, energy.total.e_paren_t}, energy);
-    EXPECT_LT(relative_difference(total(*swapped, two_sided ? swapped_left.get() : nullptr), expected), tolerance);
+    EXPECT_LT(relative_difference(total(*swapped, two_sided ? swapped_left.get() : nullptr), expected),
+              largest_difference);
   }
 }
 
@@ -109,7 +110,7 @@ TEST_P(TheClosedShellEnergyOf, IsTheSameInBothForms) {
   for (const TileSource* on_the_left : {static_cast<TileSource*>(nullptr), left.get()}) {
     EXPECT_LT(relative_difference(numbers(*source, on_the_left, SpinFormulation::spin_adapted),
                                   numbers(*source, on_the_left, SpinFormulation::spin_orbital)),
-              tolerance);
+              largest_difference);
   }
 }
 
@@ -178,7 +179,7 @@ TEST(TheEnergy, IgnoresZeroDenominatorsOfElementsThatVanish) {
       options.omega2 = {0.1};
       const auto found = numbers_of(calculate(*degenerate, options));
       options.executor = ExecutorKind::reference;
-      EXPECT_LT(relative_difference(found, numbers_of(calculate(*degenerate, options))), tolerance);
+      EXPECT_LT(relative_difference(found, numbers_of(calculate(*degenerate, options))), largest_difference);
       EXPECT_LT(found.front(), 0.0);
     }
   }

@@ -18,7 +18,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-constexpr double tolerance = 1e-10;  // hartree
+constexpr double published_tolerance = 1e-10;  // hartree
 
 std::unique_ptr<TileSource> open_path(const std::filesystem::path& path, bool integrals_needed = true) {
   NwchemLocation location;
@@ -33,8 +33,8 @@ std::vector<SpinFormulation> formulations_of(const TileSource& source) {
 }
 
 void expect_near(const Energies& found, const Energies& expected) {
-  EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, tolerance);
-  EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, tolerance);
+  EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, published_tolerance);
+  EXPECT_NEAR(found.e_paren_t, expected.e_paren_t, published_tolerance);
 }
 
 class EnergyFromNwchemsFiles : public ::testing::TestWithParam<std::string> {
@@ -86,7 +86,7 @@ class StandardRohfEnergyFromNwchemsFiles : public EnergyFromNwchemsFiles {
 };
 
 TEST_P(StandardRohfEnergyFromNwchemsFiles, AgreesWithOtherPrograms) {
-  EXPECT_NEAR(standard(*source), *expected.standard_rohf, tolerance);
+  EXPECT_NEAR(standard(*source), *expected.standard_rohf, published_tolerance);
 }
 
 TEST_P(StandardRohfEnergyFromNwchemsFiles, SurvivesConversion) {

@@ -29,7 +29,7 @@ using namespace trifuse::testing;
 
 constexpr std::int64_t mib = std::int64_t{1} << 20, gib = std::int64_t{1} << 30;
 
-constexpr OperandFormat fp64 = format_of<Fp64>();
+constexpr OperandFormat in_doubles = format_of<Fp64>();
 
 /// The largest task, all panels and the largest part of a panel, counted panel by panel.
 PanelDemand counted(const Problem& problem, const Plan& plan, const OperandFormat& format) {
@@ -79,7 +79,8 @@ TEST_P(DemandOf, PanelsIsAnUpperBoundOfWhatTasksRead) {
                      std::to_string(particles) + (two_sided ? ", two sides" : ""));
         const Plan plan = make_plan(owned.right->tiles().retiled(holes, particles), formulation);
         ASSERT_FALSE(plan.tasks.empty());
-        for (const OperandFormat& format : {fp64, format_of<SplitHalf>(), format_of<Fp32>(), format_of<TwoFloats>()}) {
+        for (const OperandFormat& format :
+             {in_doubles, format_of<SplitHalf>(), format_of<Fp32>(), format_of<TwoFloats>()}) {
           SCOPED_TRACE(std::string(format.name));
           const PanelDemand found = counted(owned.problem, plan, format),
                             demand = panel_demand(owned.problem, plan.tiles, format);
@@ -99,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Every, DemandOf, ::testing::ValuesIn(molecules_of_every
 TEST(Demand, IsNotMuchMoreThanWhatTasksRead) {
   const OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(8, 16), SpinFormulation::spin_adapted);
-  for (const OperandFormat& format : {fp64, format_of<SplitHalf>(), format_of<Fp32>(), format_of<TwoFloats>()}) {
+  for (const OperandFormat& format : {in_doubles, format_of<SplitHalf>(), format_of<Fp32>(), format_of<TwoFloats>()}) {
     SCOPED_TRACE(std::string(format.name));
     const PanelDemand found = counted(owned.problem, plan, format),
                       demand = panel_demand(owned.problem, plan.tiles, format);
@@ -114,8 +115,8 @@ TEST(Demand, HasMeansThatSumUpToAllPanels) {
     SCOPED_TRACE(to_string(formulation));
     const OwnedProblem owned(closed_shell(24, 96), formulation);
     const Plan plan = make_plan(owned.right->tiles().retiled(8, 16), formulation);
-    const auto found = static_cast<double>(counted(owned.problem, plan, fp64).all);
-    const PanelDemand demand = panel_demand(owned.problem, plan.tiles, fp64);
+    const auto found = static_cast<double>(counted(owned.problem, plan, in_doubles).all);
+    const PanelDemand demand = panel_demand(owned.problem, plan.tiles, in_doubles);
     EXPECT_GT(demand.likely_all, 0.85 * found);
     EXPECT_LT(demand.likely_all, 1.25 * found);
     const double tiles = formulation == SpinFormulation::spin_adapted ? 6.0 : 12.0;
@@ -146,7 +147,7 @@ TEST(Blocks, AreAsLargeAsThePanelCacheAllows) {
 TEST(Demand, FollowsTheFormatOfTheOperands) {
   const OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);
   const TileSpace tiles = owned.right->tiles().retiled(8, 16);
-  const PanelDemand doubles = panel_demand(owned.problem, tiles, fp64),
+  const PanelDemand doubles = panel_demand(owned.problem, tiles, in_doubles),
                     floats = panel_demand(owned.problem, tiles, format_of<Fp32>());
   const std::int64_t vvoo_of_task = 18 * 16 * 16 * 8 * 8 * 8, all_vvoo = 2 * 96 * 96 * 24 * 24 * 8;
   EXPECT_EQ(2 * (floats.largest_task - vvoo_of_task), doubles.largest_task - vvoo_of_task);
@@ -159,20 +160,21 @@ TEST(Demand, FollowsTheFormatOfTheOperands) {
         largest_tiles(tiles_that_fit(owned.problem, coarse, format, 500 * mib, 1, 100 * mib));
     return holes * particles;
   };
-  EXPECT_LT(largest_with(fp64), largest_with(format_of<Fp32>()));
+  EXPECT_LT(largest_with(in_doubles), largest_with(format_of<Fp32>()));
 }
 
 // The panels of large tiles come in parts that are larger than the smallest pinned buffer.
 TEST(Demand, HasPinnedBuffersForTheLargestTiles) {
   const OwnedProblem owned(closed_shell(4, 72), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(4, 72), SpinFormulation::spin_adapted);
-  const std::int64_t small = panel_demand(owned.problem, plan.tiles.retiled(4, 8), fp64).slot;
-  EXPECT_EQ(small, panel_demand(owned.problem, plan.tiles.retiled(4, 4), fp64).slot) << "there is a smallest buffer";
-  EXPECT_LE(counted(owned.problem, plan, fp64).slot, panel_demand(owned.problem, plan.tiles, fp64).slot);
+  const std::int64_t small = panel_demand(owned.problem, plan.tiles.retiled(4, 8), in_doubles).slot;
+  EXPECT_EQ(small, panel_demand(owned.problem, plan.tiles.retiled(4, 4), in_doubles).slot)
+      << "there is a smallest buffer";
+  EXPECT_LE(counted(owned.problem, plan, in_doubles).slot, panel_demand(owned.problem, plan.tiles, in_doubles).slot);
   const auto wide =
       make_plan(make_synthetic_source(closed_shell(4, 600))->tiles().retiled(4, 100), SpinFormulation::spin_adapted);
-  const std::int64_t needed = counted(owned.problem, wide, fp64).slot,
-                     slot = panel_demand(owned.problem, wide.tiles, fp64).slot;
+  const std::int64_t needed = counted(owned.problem, wide, in_doubles).slot,
+                     slot = panel_demand(owned.problem, wide.tiles, in_doubles).slot;
   EXPECT_GT(needed, small);
   EXPECT_LE(needed, slot);
   EXPECT_LE(slot, 1.1 * static_cast<double>(needed));
@@ -180,7 +182,7 @@ TEST(Demand, HasPinnedBuffersForTheLargestTiles) {
 
 TEST(DeviceBudget, IsDividedWithoutRest) {
   const OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
-  const PanelDemand demand = panel_demand(owned.problem, owned.right->tiles(), fp64);
+  const PanelDemand demand = panel_demand(owned.problem, owned.right->tiles(), in_doubles);
   const std::int64_t worker =
       worker_bytes(scratch_doubles(132, owned.problem.targets(), BulkKernels::shapes.front().cta_elements));
   for (const std::int64_t free : {2 * gib, 10 * gib, 40 * gib, 140 * gib}) {
@@ -242,14 +244,14 @@ TEST(Demand, OfFactorsIsAnUpperBoundOfWhatRightPanelsAreMadeFrom) {
       block = std::max(block, hole_block * rows_of_hole * row * std::int64_t{sizeof(double)});
       largest = std::max(largest, tiles[panel[2]].size * rows_of_hole * row * std::int64_t{sizeof(double)});
     });
-    const PanelDemand demand = panel_demand(problem.of_factors, tiles, fp64);
+    const PanelDemand demand = panel_demand(problem.of_factors, tiles, in_doubles);
     EXPECT_GT(slabs, 0);
     EXPECT_GE(demand.slabs, slabs);
     EXPECT_LE(demand.slabs, 2 * slabs);
     EXPECT_GE(demand.slabs_at_once, at_once);
     EXPECT_GE(demand.made_rows, block);
     EXPECT_GE(demand.made_rows, largest) << "small panels are made at once";
-    const PanelDemand of_integrals = panel_demand(problem.of_integrals, tiles, fp64);
+    const PanelDemand of_integrals = panel_demand(problem.of_integrals, tiles, in_doubles);
     EXPECT_EQ(of_integrals.all, demand.all);
     EXPECT_EQ(of_integrals.slabs + of_integrals.slabs_at_once + of_integrals.made_rows, 0);
   });
@@ -297,8 +299,8 @@ TEST(TilesThatFit, AreCutNoFurtherThanNeeded) {
   std::set<std::pair<std::int64_t, std::int64_t>> sizes;
   std::int64_t smallest = 0;
   for (std::int64_t budget = 1200 * mib; budget < 64 * gib; budget += budget / 8) {
-    const TileSpace fine = tiles_that_fit(owned.problem, coarse, fp64, budget, workers, worker);
-    const PanelDemand demand = panel_demand(owned.problem, fine, fp64);
+    const TileSpace fine = tiles_that_fit(owned.problem, coarse, in_doubles, budget, workers, worker);
+    const PanelDemand demand = panel_demand(owned.problem, fine, in_doubles);
     EXPECT_LE(demand.largest_task, launch_limit(panel_bytes(budget, workers, worker, demand)));
     const auto [holes, particles] = largest_tiles(fine);
     EXPECT_LE(holes, largest_hole_tile);
@@ -310,8 +312,8 @@ TEST(TilesThatFit, AreCutNoFurtherThanNeeded) {
   EXPECT_GE(sizes.size(), 3u);
   // Tiles that fit stay as they are.
   const TileSpace small = owned.right->tiles().retiled(8, 16);
-  EXPECT_EQ(tiles_that_fit(owned.problem, small, fp64, 64 * gib, workers, worker), small);
-  expect_failure<UsageError>([&] { tiles_that_fit(owned.problem, coarse, fp64, 1000 * mib, workers, worker); },
+  EXPECT_EQ(tiles_that_fit(owned.problem, small, in_doubles, 64 * gib, workers, worker), small);
+  expect_failure<UsageError>([&] { tiles_that_fit(owned.problem, coarse, in_doubles, 1000 * mib, workers, worker); },
                              "allow more --memory");
 }
 

@@ -13,7 +13,7 @@
 namespace trifuse::gpu {
 namespace {
 
-std::size_t at(std::int64_t n) {
+std::size_t to_size(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
@@ -35,13 +35,13 @@ constexpr int lines_of_b = Precision::b_first* Precision::b_second* hole_block;
 
 TYPED_TEST(KTilesIn, HoldEveryElementOfAOnce) {
   using Precision = TypeParam;
-  std::vector<int> seen(at(Precision::a_k_tile), 0);
+  std::vector<int> seen(to_size(Precision::a_k_tile), 0);
   for (int row = 0; row < Precision::a_particles * Precision::rows; ++row) {
     for (int k = 0; k < Precision::k_tile_depth; ++k) {
       for (int slice = 0; slice < Precision::slices; ++slice) {
         const int element = Precision::a_index(row, k, slice);
         ASSERT_TRUE(element >= 0 && element < Precision::a_k_tile) << row << ", " << k;
-        ++seen[at(element)];
+        ++seen[to_size(element)];
         EXPECT_EQ(Precision::a_row(element), row);
         EXPECT_EQ(Precision::a_contracted(element), k);
         EXPECT_EQ(Precision::a_slice(element), slice);
@@ -54,13 +54,13 @@ TYPED_TEST(KTilesIn, HoldEveryElementOfAOnce) {
 
 TYPED_TEST(KTilesIn, HoldEveryElementOfBOnce) {
   using Precision = TypeParam;
-  std::vector<int> seen(at(Precision::b_k_tile), 0);
+  std::vector<int> seen(to_size(Precision::b_k_tile), 0);
   for (int column = 0; column < lines_of_b<Precision>; ++column) {
     for (int k = 0; k < Precision::k_tile_depth; ++k) {
       for (int slice = 0; slice < Precision::slices; ++slice) {
         const int element = Precision::b_index(k, column, slice);
         ASSERT_TRUE(element >= 0 && element < Precision::b_k_tile) << k << ", " << column;
-        ++seen[at(element)];
+        ++seen[to_size(element)];
         EXPECT_EQ(Precision::b_column(element), column);
         EXPECT_EQ(Precision::b_contracted(element), k);
         EXPECT_EQ(Precision::b_slice(element), slice);
@@ -175,13 +175,13 @@ int line_of_b(const UnitLine& wanted) {
 /// For each element of a packed panel its source, from the index maps that kernels use.
 template <typename Precision>
 std::vector<Source> expected_sources(const Packing& p) {
-  std::vector<Source> from(at(packed_size<Precision>(p)));
+  std::vector<Source> from(to_size(packed_size<Precision>(p)));
   const auto& n = p.extent;
   const std::int64_t k_tiles = k_tile_count<Precision>(p.contracted);
   const auto put = [&](std::int64_t offset, std::int64_t raw, int slice) {
-    ASSERT_TRUE(offset >= 0 && at(offset) < from.size());
-    ASSERT_EQ(from[at(offset)].raw, -1) << "two elements have the same offset";
-    from[at(offset)] = {raw, slice};
+    ASSERT_TRUE(offset >= 0 && to_size(offset) < from.size());
+    ASSERT_EQ(from[to_size(offset)].raw, -1) << "two elements have the same offset";
+    from[to_size(offset)] = {raw, slice};
   };
   const int fourth = p.kind == PanelKind::vvoo ? n[3] : 1;
   for (int x = 0; x < n[0]; ++x)
@@ -232,12 +232,12 @@ void expect_packing(PanelKind kind) {
       total += count;
       for (std::int64_t e = 0; e < count; ++e) {
         const PackedElement element = packed_element<Precision>(part, e);
-        ASSERT_TRUE(element.packed >= 0 && at(element.packed) < found.size());
-        ++seen[at(element.packed)];
+        ASSERT_TRUE(element.packed >= 0 && to_size(element.packed) < found.size());
+        ++seen[to_size(element.packed)];
         if (element.raw < 0) continue;
         // The source of a part begins with the part's first hole.
         ASSERT_LT(element.raw, part.outer_count * part.stride[part.outer]);
-        found[at(element.packed)] = {element.raw + part.outer_begin * part.stride[part.outer], element.slice};
+        found[to_size(element.packed)] = {element.raw + part.outer_begin * part.stride[part.outer], element.slice};
       }
     }
     EXPECT_EQ(total, packed_size<Precision>(panel.whole()));

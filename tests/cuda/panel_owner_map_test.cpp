@@ -15,7 +15,7 @@ namespace {
 using namespace trifuse::testing;
 
 /// The panels that the tasks of a plan read.
-std::set<PanelName> names_of(const Problem& problem, const Plan& plan, const OperandFormat& format) {
+std::set<PanelName> names_read(const Problem& problem, const Plan& plan, const OperandFormat& format) {
   std::set<PanelName> names;
   ContractionList contractions;
   TaskProgram program;
@@ -52,7 +52,7 @@ TEST(PanelOwners, ExistForEveryPanelThatTasksReadAndForNoOther) {
     }
     EXPECT_EQ(found.size(), owners.panels_of(0).size() + owners.panels_of(1).size() + owners.panels_of(2).size())
         << "a panel has two owners";
-    EXPECT_EQ(found, names_of(problem, plan, format));
+    EXPECT_EQ(found, names_read(problem, plan, format));
   });
 }
 
@@ -73,7 +73,7 @@ TEST(PanelOwners, HoldTheirPanelsWithoutGaps) {
 TEST(PanelOwners, MayBeAbsent) {
   for_each_layout([](const Problem& problem, const Plan& plan, const PanelLayout& panels, const OperandFormat& format) {
     const PanelOwnerMap owners(panels, format, [](const PanelExtent&) { return -1; });
-    for (const PanelName& name : names_of(problem, plan, format)) EXPECT_FALSE(owners.find(name).has_value());
+    for (const PanelName& name : names_read(problem, plan, format)) EXPECT_FALSE(owners.find(name).has_value());
     EXPECT_EQ(owners.bytes(0), 0);
     EXPECT_TRUE(owners.panels_of(0).empty());
   });

@@ -27,7 +27,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-std::size_t at(std::int64_t n) {
+std::size_t as_index(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
@@ -50,7 +50,7 @@ View view_in(const Packing& packing, const double* source) {
   return {data, packing, std::move(numbers)};
 }
 
-View view_of(const PanelStore& panels, SpinFormulation formulation, const PanelName& name) {
+View view_of_panel(const PanelStore& panels, SpinFormulation formulation, const PanelName& name) {
   const Panel panel = panels.acquire(name.key);
   EXPECT_NE(panel.data, nullptr);
   const Packing packing = packing_of(panels.tiles(), formulation, name, panel.stride);
@@ -96,27 +96,27 @@ class Evaluation {
           for (e[3] = 0; e[3] < n[3]; ++e[3])
             for (e[4] = 0; e[4] < n[4]; ++e[4])
               for (e[5] = 0; e[5] < n[5]; ++e[5]) add(e, energies);
-    return numbers_of(energies);
+    return testing::numbers_of(energies);
   }
 
  private:
   using Element = std::array<int, 6>;  ///< [a, b, c, i, j, k] orbitals inside their tiles
 
-  View view(const PanelName& name) const { return view_of(panels_, problem_.formulation, name); }
+  View view(const PanelName& name) const { return view_of_panel(panels_, problem_.formulation, name); }
   bool adapted() const { return problem_.formulation == SpinFormulation::spin_adapted; }
 
   /// One element of target `t`: the sum of its products, with signs in spin-orbital form.
   double target(const Element& e, int t) const {
     double sum = 0.0;
     for (int n = 0; n < products_per_target; ++n) {
-      const std::size_t number = at(t * products_per_target + n);
+      const std::size_t number = as_index(t * products_per_target + n);
       if (program_.products[number].k_steps == 0) continue;
       const auto [x, y] = axes_of_product(n);
       const int sign = adapted() ? 1 : product_sign({x, y});
       const auto pp = others(x), hh = others(y);
       const auto& [left, right] = products_[number];
-      const double* a = left.row(e[at(x)], e[at(3 + hh[0])], e[at(3 + hh[1])]);
-      const double* b = right.row(e[at(pp[0])], e[at(pp[1])], e[at(3 + y)]);
+      const double* a = left.row(e[as_index(x)], e[as_index(3 + hh[0])], e[as_index(3 + hh[1])]);
+      const double* b = right.row(e[as_index(pp[0])], e[as_index(pp[1])], e[as_index(3 + y)]);
       for (int k = 0; k < left.packing.contracted; ++k) sum += sign * a[k] * b[k];
     }
     return sum;
@@ -125,12 +125,14 @@ class Evaluation {
   /// The factor t1 (set 0) or f_ov (set 1) of particle x and hole y, times vvoo block `block` at the other indices.
   double single(const Element& e, int set, int x, int y, int block) const {
     const int terms = adapted() ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
-    const std::size_t number = at(set * terms + block);
+    const std::size_t number = as_index(set * terms + block);
     if (!program_.vvoo[number].used) return 0.0;
     const auto pp = others(x), hh = others(y);
-    const auto orbital = [&](int q) { return program_.data.offset[q] + e[at(q)]; };
-    const double factor = panels_.t1_factor(at(set))[at(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
-    return factor * *vvoo_[number].row(e[at(pp[0])], e[at(pp[1])], e[at(3 + hh[0])], e[at(3 + hh[1])]);
+    const auto orbital = [&](int q) { return program_.data.offset[q] + e[as_index(q)]; };
+    const double factor =
+        panels_.t1_factor(as_index(set))[as_index(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
+    return factor *
+           *vvoo_[number].row(e[as_index(pp[0])], e[as_index(pp[1])], e[as_index(3 + hh[0])], e[as_index(3 + hh[1])]);
   }
 
   double singles(const Element& e, int t) const {
@@ -138,7 +140,7 @@ class Evaluation {
     for (int set = 0; set < problem_.disconnected_sets(); ++set) {
       for (int x = 0; x < 3; ++x) {
         if (adapted()) {
-          sum += single(e, set, x, assignments[at(t)][at(x)], x * 6 + t);
+          sum += single(e, set, x, assignments[as_index(t)][as_index(x)], x * 6 + t);
           continue;
         }
         for (int y = 0; y < 3; ++y) sum += alone_sign(x, y) * single(e, set, x, y, x * 3 + y);
@@ -170,7 +172,7 @@ class Evaluation {
     const Numerators sum = numerators(e);
     double delta = 0.0;
     for (std::size_t q = 0; q < 6; ++q) {
-      const double eps = panels_.orbital_energies()[at(data.offset[q] + e[q])];
+      const double eps = panels_.orbital_energies()[as_index(data.offset[q] + e[q])];
       delta += q < 3 ? -eps : eps;
     }
     for (std::size_t w = 0; w < energies.size(); ++w) {

@@ -21,7 +21,7 @@ namespace {
 using Extents = RecordedTask::Extents;
 
 /// The properties of a made-up device, and counts of its calls.
-struct Device {
+struct DeviceState {
   std::size_t room = std::size_t{1} << 40;       ///< numbers in operands
   std::int64_t largest = std::int64_t{1} << 40;  ///< elements of a task that it executes
   bool lost = false, lost_when_fetching = false;
@@ -31,7 +31,7 @@ struct Device {
 
 class MadeUpDevice final : public RecordedExecutor {
  public:
-  explicit MadeUpDevice(Device& device) : device_(device), store_(device) {}
+  explicit MadeUpDevice(DeviceState& device) : device_(device), store_(device) {}
   OperandStore& operands() override { return store_; }
   void release() override {
     EXPECT_EQ(store_.used, 0U) << "operands are still there";
@@ -48,14 +48,14 @@ class MadeUpDevice final : public RecordedExecutor {
   }
 
  private:
-  static void expect_memory(Device& device) {
+  static void expect_memory(DeviceState& device) {
     ++device.asked;
     if (device.lost) throw DeviceError("The bus is empty.");
   }
 
   class Store final : public OperandStore {
    public:
-    explicit Store(Device& device) : device_(device) {}
+    explicit Store(DeviceState& device) : device_(device) {}
     const double* add_copy(std::span<const double> numbers) override {
       expect_memory(device_);
       if (used + numbers.size() > device_.room) throw DeviceMemoryError("Operands do not fit.");
@@ -75,11 +75,11 @@ class MadeUpDevice final : public RecordedExecutor {
     std::size_t used = 0;
 
    private:
-    Device& device_;
+    DeviceState& device_;
     HostOperands operands_;
   };
 
-  Device& device_;
+  DeviceState& device_;
   Store store_;
   std::unique_ptr<RecordedExecutor> cores_ = make_recorded_cpu_executor();
 };
@@ -159,7 +159,7 @@ class Recorder : public ::testing::Test {
     EXPECT_GT(scale, 0.0);
   }
 
-  Device device;
+  DeviceState device;
   std::vector<std::string> warnings;
   TaskRecorder recorder{std::make_unique<MadeUpDevice>(device), "GPU 3",
                         [this](const std::string& warning) { warnings.push_back(warning); }};

@@ -20,8 +20,8 @@ namespace {
 
 using namespace trifuse::testing;
 
-constexpr std::size_t task_count = 6, energies_per_task = 2;
-const JournalKey key_of_this_run = {{0x0123456789abcdef, 42}, {{4, 16}, false}, task_count, energies_per_task};
+constexpr std::size_t task_count_of_run = 6, energies_per_task = 2;
+const JournalKey key_of_this_run = {{0x0123456789abcdef, 42}, {{4, 16}, false}, task_count_of_run, energies_per_task};
 constexpr std::size_t header_size = 72, record_size = 8 + energies_per_task * sizeof(TaskEnergy) + 8;
 
 /// Energies in which each bit is significant.
@@ -45,7 +45,7 @@ class AJournal : public ::testing::Test {
   void expect_finished(const std::vector<std::size_t>& tasks) const {
     const auto journal = open();
     EXPECT_EQ(journal->finished_count(), tasks.size());
-    for (std::size_t task = 0; task < task_count; ++task) {
+    for (std::size_t task = 0; task < task_count_of_run; ++task) {
       const bool wanted = std::find(tasks.begin(), tasks.end(), task) != tasks.end();
       ASSERT_EQ(journal->finished(task), wanted) << "task " << task;
       if (!wanted) continue;

@@ -64,7 +64,7 @@ TEST_P(CallerOf, GivesTheBlocksOfTheFiles) {
   }
 }
 
-constexpr const char* water = "h2o_631g_c2v_rhf_t10";
+constexpr const char* folder_of_water = "h2o_631g_c2v_rhf_t10";
 constexpr const char* water_2eorb = "h2o_ccpvdz_c2v_rhf_t8_2eorb";
 
 /// Expects that the tensors of `dump` are refused after `change`, and that the message contains `part`.
@@ -77,35 +77,35 @@ void expect_refused(const char* dump, Change change, const std::string& part) {
 
 TEST(NwchemCaller, RefusesInvalidTables) {
   expect_refused(
-      water, [](Caller& caller) { caller.spin[1] = 2; },
+      folder_of_water, [](Caller& caller) { caller.spin[1] = 2; },
       "Tile 2 of NWChem's table is in the class occupied alpha, but its spin is 2");
   expect_refused(
-      water, [](Caller& caller) { caller.irrep[0] = 8; }, "has irrep 8");
+      folder_of_water, [](Caller& caller) { caller.irrep[0] = 8; }, "has irrep 8");
   expect_refused(
-      water, [](Caller& caller) { caller.size[0] = 0; }, "size 0");
+      folder_of_water, [](Caller& caller) { caller.size[0] = 0; }, "size 0");
   expect_refused(
-      water, [](Caller& caller) { caller.size.back() += 1; }, "same alpha and beta tiles");
+      folder_of_water, [](Caller& caller) { caller.size.back() += 1; }, "same alpha and beta tiles");
   expect_refused(
-      water, [](Caller& caller) { caller.counts[0] = -1; }, "a class has -1 tiles");
+      folder_of_water, [](Caller& caller) { caller.counts[0] = -1; }, "a class has -1 tiles");
   expect_refused(
-      water, [](Caller& caller) { caller.counts[0] += 1; }, "have another length");
+      folder_of_water, [](Caller& caller) { caller.counts[0] += 1; }, "have another length");
   expect_refused(
-      water, [](Caller& caller) { caller.spin.pop_back(); }, "have another length");
+      folder_of_water, [](Caller& caller) { caller.spin.pop_back(); }, "have another length");
 }
 
 TEST(NwchemCaller, RefusesVectorLengthsThatContradictTheTable) {
   for (auto length : {&NwchemLengths::t1, &NwchemLengths::t2, &NwchemLengths::v2}) {
     expect_refused(
-        water, [&](Caller& caller) { caller.lengths.*length += 1; }, "uses another storage layout");
+        folder_of_water, [&](Caller& caller) { caller.lengths.*length += 1; }, "uses another storage layout");
   }
 }
 
 TEST(NwchemCaller, RefusesEnergiesThatContradictTheTable) {
   expect_refused(
-      water, [](Caller& caller) { caller.energies.pop_back(); }, "orbital energies");
+      folder_of_water, [](Caller& caller) { caller.energies.pop_back(); }, "orbital energies");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   expect_refused(
-      water, [&](Caller& caller) { caller.energies[2] = nan; }, "sorted orbital 3 is not finite");
+      folder_of_water, [&](Caller& caller) { caller.energies[2] = nan; }, "sorted orbital 3 is not finite");
 }
 
 TEST(NwchemCaller, RefusesSpatialTilesInAnotherOrder) {
@@ -115,7 +115,7 @@ TEST(NwchemCaller, RefusesSpatialTilesInAnotherOrder) {
 }
 
 TEST(NwchemCaller, ReportsReadErrorsAndNonFiniteNumbers) {
-  for (const char* dump : {water, water_2eorb}) {
+  for (const char* dump : {folder_of_water, water_2eorb}) {
     Caller caller(dump);
     const auto source = caller.source();
     const BlockIndex blocks = t2_blocks(source->tiles());

@@ -12,7 +12,7 @@
 namespace trifuse::testing {
 namespace {
 
-Measurements measure(const TileSource& source, int parts = 1, int threads = 0) {
+Measurements measure_parts(const TileSource& source, int parts = 1, int threads = 0) {
   std::vector<std::unique_ptr<SourceCheck>> checks;
   for (int part = 0; part < parts; ++part) checks.push_back(make_source_check(source, source, {part, parts, threads}));
   for (int stage = 0; stage < checks[0]->stages(); ++stage) {
@@ -36,7 +36,7 @@ TEST_P(SinglesEquationOf, HoldsForBlocksAndForDumps) {
   const std::string path = (folder.path() / "dump.h5").string();
   write_dump(*blocks, path);
   const auto dump = open_dump(path, 3, 7);
-  const Measurements of_blocks = measure(*blocks), of_dump = measure(*dump);
+  const Measurements of_blocks = measure_parts(*blocks), of_dump = measure_parts(*dump);
   for (const Measurements* measured : {&of_blocks, &of_dump}) {
     ASSERT_TRUE(measured->singles) << measured->no_singles_reason;
     EXPECT_TRUE(measured->singles->complete);
@@ -55,9 +55,9 @@ TEST_P(SinglesEquationOf, IsTheSameForParts) {
   const std::string path = (folder.path() / "dump.h5").string();
   write_dump(*open_dump_of(GetParam()), path);
   const auto dump = open_dump(path, 3, 7);
-  const Measurements whole = measure(*dump, 1, 1);
+  const Measurements whole = measure_parts(*dump, 1, 1);
   for (const int parts : {2, 5}) {
-    const Measurements shared = measure(*dump, parts, 2);
+    const Measurements shared = measure_parts(*dump, parts, 2);
     EXPECT_NEAR(shared.singles->step, whole.singles->step, 1e-13);
     EXPECT_EQ(shared.ccsd_energy, whole.ccsd_energy);
   }

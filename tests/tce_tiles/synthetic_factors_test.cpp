@@ -38,7 +38,7 @@ std::vector<SyntheticMolecule> molecules() {
 }
 
 /// The elements of all blocks, in one vector.
-std::vector<double> elements(const MemorySource& source, bool integrals) {
+std::vector<double> elements_of(const MemorySource& source, bool integrals) {
   std::vector<double> all;
   const auto add = [&](std::span<const double> block) { all.insert(all.end(), block.begin(), block.end()); };
   if (integrals) {
@@ -59,8 +59,8 @@ double root_mean_square(const std::vector<double>& values) {
 void expect_same_elements(const TileSource& found, const TileSource& wanted, double tolerance) {
   ASSERT_EQ(found.tiles(), wanted.tiles());
   const MemorySource x = MemorySource::copy_of(found), y = MemorySource::copy_of(wanted);
-  EXPECT_EQ(elements(x, false), elements(y, false));
-  const std::vector<double> v_x = elements(x, true), v_y = elements(y, true);
+  EXPECT_EQ(elements_of(x, false), elements_of(y, false));
+  const std::vector<double> v_x = elements_of(x, true), v_y = elements_of(y, true);
   ASSERT_EQ(v_x.size(), v_y.size());
   for (std::size_t n = 0; n < v_x.size(); ++n) ASSERT_NEAR(v_x[n], v_y[n], tolerance);
 }
@@ -74,9 +74,9 @@ TEST(SyntheticFactors, AmplitudesAreThoseOfTheMoleculeWithoutFactors) {
     ASSERT_EQ(factors->tiles(), plain->tiles());
     EXPECT_TRUE(std::ranges::equal(factors->orbital_energies(), plain->orbital_energies()));
     const MemorySource x = MemorySource::copy_of(*factors), y = MemorySource::copy_of(*plain);
-    EXPECT_EQ(elements(x, false), elements(y, false));
+    EXPECT_EQ(elements_of(x, false), elements_of(y, false));
     // Integrals of factors have the size of other made-up integrals. Some of these factors are squares: (pq|pq).
-    const double with_factors = root_mean_square(elements(x, true)), hashed = root_mean_square(elements(y, true));
+    const double with_factors = root_mean_square(elements_of(x, true)), hashed = root_mean_square(elements_of(y, true));
     EXPECT_GT(with_factors, 0.7 * hashed);
     EXPECT_LT(with_factors, 2.0 * hashed);
   }
