@@ -9,9 +9,9 @@
 
 namespace trifuse::gpu {
 
-/// The type in which the energies of single elements are computed. Their sums are doubles. Kernels in
-/// mixed precision use single precision, because most GPUs are slow in double precision. Only the spin-adapted form on
-/// Hopper GPUs uses doubles: they take as long there, and the error bar is twenty times smaller.
+/// The type in which the energies of single elements are computed. Their sums are doubles. Kernels in mixed precision
+/// use floats, because most GPUs are slow in double precision. Only the spin-adapted form on Hopper GPUs uses doubles:
+/// they take as long there, and the error bar is twenty times smaller.
 template <SpinFormulation formulation, typename Config>
 using ElementNumber =
     std::conditional_t<formulation == SpinFormulation::spin_orbital || Config::staging == Staging::cooperative,
