@@ -134,6 +134,7 @@ struct CalculationResult {
   double seconds_journal = 0.0;         ///< opening the journal and computing the fingerprint of the input
   double seconds_loading = 0.0;         ///< rotating orbitals, setting up the executor, reading operands
   double seconds_tasks = 0.0;           ///< executing all tasks, also those of the sample
+  std::int64_t peak_bytes = 0;          ///< most memory of this process so far, see peak_memory()
   /// Report of the GPUs of this rank, for the tasks in the precision of the options. That of the sample is in `sample`.
   std::optional<CudaReport> cuda;
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty

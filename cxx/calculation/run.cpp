@@ -8,6 +8,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/context.hpp"
@@ -335,6 +336,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   }
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
+  result.peak_bytes = peak_memory();
   if (operands) result.traffic = operands->traffic(*communicator_, from_peers);
   put_outcome(std::move(outcome), result);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);

@@ -199,7 +199,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
   text += fmt::format("\n             {:.2f} s in total, from opening the input to the energies\n", times.whole);
-  text += fmt::format("Peak         {} of the host's memory", bytes(peak_memory()));
+  text += fmt::format("Peak         {} of the host's memory", bytes(result.peak_bytes));
   if (result.cuda && result.cuda->peak_bytes > 0) text += fmt::format(", {} of a GPU", bytes(result.cuda->peak_bytes));
   text += "\n";
   text += describe_sample(result);
@@ -328,7 +328,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                     {"rotated_bytes", calculation.rotated_bytes()},
                     {"made_bytes", calculation.made_bytes()},
                     {"scratch_bytes", calculation.scratch_bytes()},
-                    {"peak_bytes", peak_memory()}};
+                    {"peak_bytes", result.peak_bytes}};
   if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_without_sample(result));
   json["machine"] = json_machine();
   json["checks"] = json_checks(right_check, left_check);
