@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "cxx/cuda/kernel/check.hpp"
@@ -9,51 +11,97 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// One thread block for each task. Thread t adds up the sums of CTA tiles t, t + 256, ...; then the threads' sums are
-/// added in pairs. So the order is always the same. The sums of several CTA tiles are loaded at a time.
-constexpr int sum_threads = 256;
+constexpr int sum_threads = 1024;
+/// CTA tiles of a part. The energies of a task are added up in parts, then those of the parts.
+constexpr std::int64_t part_tiles = 1024;
+constexpr std::int64_t most_blocks = 65535;  ///< of a grid along y
 
-template <int sums, int warps>
-__global__ void task_sums(KernelParameters parameters, double* out) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) *parameters.next_cta_tile = 0;  // for the next launch
-  __shared__ double part[sums][sum_threads];
-  const TaskData& task = parameters.tasks[blockIdx.x];
+std::int64_t parts_of(const TaskData& task) {
+  return ceil_div(task.cta_tiles, part_tiles);
+}
+
+/// Adds up numbers [row, number] with one thread block: returns sum `thread` % `sums` of the row's numbers in the first
+/// `sums` threads. Each thread adds up the numbers at one place of the rows, then threads are added in pairs, so the
+/// order is always the same. Several numbers are loaded at a time. `row_stride`: from one row to the next.
+template <int sums, int width>
+__device__ double sum_of_rows(const double* from, std::int64_t rows, std::int64_t row_stride) {
+  static_assert(sum_threads % width == 0 && width % sums == 0);
+  constexpr int rows_at_once = sum_threads / width, loads = 8;
+  __shared__ double part[sum_threads];
   const int thread = static_cast<int>(threadIdx.x);
-  for (int w = 0; w < parameters.omega2_count; ++w) {
-    double sum[sums] = {};
-    constexpr int at_once = 64 / (sums * warps);
-    for (std::int64_t first = thread; first < task.cta_tiles; first += sum_threads * at_once) {
-      double of_warps[at_once][warps * sums] = {};
+  from += thread % width;
+  double sum = 0.0;
+  for (std::int64_t first = thread / width; first < rows; first += rows_at_once * loads) {
+    double loaded[loads];
 #pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        const std::int64_t n = first + i * sum_threads;
-        if (n >= task.cta_tiles) break;
-        const double* from =
-            parameters.warp_sums + ((task.first_cta_tile + n) * parameters.omega2_count + w) * warps * sums;
-#pragma unroll
-        for (int m = 0; m < warps * sums; ++m) of_warps[i][m] = from[m];
-      }
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-#pragma unroll
-        for (int m = 0; m < warps * sums; ++m) sum[m % sums] += of_warps[i][m];
-      }
+    for (int i = 0; i < loads; ++i) {
+      const std::int64_t row = first + i * rows_at_once;
+      loaded[i] = row < rows ? from[row * row_stride] : 0.0;
     }
 #pragma unroll
-    for (int s = 0; s < sums; ++s) part[s][thread] = sum[s];
+    for (int i = 0; i < loads; ++i) sum += loaded[i];
+  }
+  part[thread] = sum;
+  __syncthreads();
+  for (int half = sum_threads / 2; half >= sums; half /= 2) {
+    if (thread < half) part[thread] += part[thread + half];
     __syncthreads();
-    for (int half = sum_threads / 2; half > 0; half /= 2) {
-      if (thread < half) {
-#pragma unroll
-        for (int s = 0; s < sums; ++s) part[s][thread] += part[s][thread + half];
-      }
+  }
+  return part[thread];
+}
+
+/// Adds up the parts of all tasks; block [y, x] those of task x from part y on. The sums of a part replace those of the
+/// first warp of its first CTA tile.
+template <int sums>
+__global__ void __launch_bounds__(sum_threads) part_sums(KernelParameters parameters) {
+  constexpr int of_cta_tile = math_warps * sums;
+  const TaskData& task = parameters.tasks[blockIdx.x];
+  const std::int64_t stride = std::int64_t{of_cta_tile} * parameters.omega2_count;
+  for (std::int64_t first = part_tiles * blockIdx.y; first < task.cta_tiles; first += part_tiles * gridDim.y) {
+    for (int w = 0; w < parameters.omega2_count; ++w) {
+      double* const from = parameters.warp_sums + (task.first_cta_tile + first) * stride + w * of_cta_tile;
+      const double sum = sum_of_rows<sums, of_cta_tile>(from, min(part_tiles, task.cta_tiles - first), stride);
+      if (threadIdx.x < sums) from[threadIdx.x] = sum;
       __syncthreads();
     }
-    if (thread < sums) {
-      out[(static_cast<std::int64_t>(blockIdx.x) * parameters.omega2_count + w) * sums + thread] =
-          task.factor * part[thread][0];
+  }
+}
+
+/// Adds up each task, with a thread block for each. `of_parts`: part_sums() has added up the parts.
+template <int sums, bool of_parts>
+__global__ void __launch_bounds__(sum_threads) task_sums(KernelParameters parameters, double* out) {
+  constexpr int of_cta_tile = math_warps * sums;
+  if (blockIdx.x == 0 && threadIdx.x == 0) *parameters.next_cta_tile = 0;  // for the next launch
+  const TaskData& task = parameters.tasks[blockIdx.x];
+  const std::int64_t stride = std::int64_t{of_cta_tile} * parameters.omega2_count;
+  for (int w = 0; w < parameters.omega2_count; ++w) {
+    const double* const from = parameters.warp_sums + task.first_cta_tile * stride + w * of_cta_tile;
+    double sum;
+    if constexpr (of_parts) {
+      sum = sum_of_rows<sums, sums>(from, (task.cta_tiles + part_tiles - 1) / part_tiles, part_tiles * stride);
+    } else {
+      sum = sum_of_rows<sums, of_cta_tile>(from, task.cta_tiles, stride);
+    }
+    if (threadIdx.x < sums) {
+      out[(static_cast<std::int64_t>(blockIdx.x) * parameters.omega2_count + w) * sums + threadIdx.x] =
+          task.factor * sum;
     }
     __syncthreads();
+  }
+}
+
+template <int sums>
+void launch_sums(const KernelParameters& parameters, std::span<const TaskData> tasks, double* out,
+                 cudaStream_t stream) {
+  const auto count = static_cast<unsigned>(tasks.size());
+  std::int64_t parts = 0;
+  for (const TaskData& task : tasks) parts = std::max(parts, parts_of(task));
+  if (parts > 1) {
+    const dim3 grid(count, static_cast<unsigned>(std::min(parts, most_blocks)));
+    part_sums<sums><<<grid, sum_threads, 0, stream>>>(parameters);
+    task_sums<sums, true><<<count, sum_threads, 0, stream>>>(parameters, out);
+  } else {
+    task_sums<sums, false><<<count, sum_threads, 0, stream>>>(parameters, out);
   }
 }
 
@@ -97,12 +145,13 @@ void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, i
                                 static_cast<std::size_t>(kernel.memory(formulation).dynamic_shared), stream));
 }
 
-void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, int tasks, double* out,
-                      cudaStream_t stream) {
+void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, std::span<const TaskData> tasks,
+                      double* out, cudaStream_t stream) {
+  if (tasks.empty()) return;
   if (formulation == SpinFormulation::spin_adapted) {
-    task_sums<spin_adapted_sums, math_warps><<<tasks, sum_threads, 0, stream>>>(parameters, out);
+    launch_sums<spin_adapted_sums>(parameters, tasks, out, stream);
   } else {
-    task_sums<spin_orbital_sums, math_warps><<<tasks, sum_threads, 0, stream>>>(parameters, out);
+    launch_sums<spin_orbital_sums>(parameters, tasks, out, stream);
   }
   TRIFUSE_CUDA(cudaGetLastError());
 }

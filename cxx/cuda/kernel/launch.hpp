@@ -64,8 +64,8 @@ KernelResources resources(const Kernel& kernel, SpinFormulation formulation, boo
 
 /// Adds up the energies of each task over its CTA tiles and warps, always in the same order. Resets the counter of CTA
 /// tiles to 0 for the next launch. `tasks`: of the launch. `out` [task, omega2, sum]: device memory, hartree.
-void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, int tasks, double* out,
-                      cudaStream_t stream);
+void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, std::span<const TaskData> tasks,
+                      double* out, cudaStream_t stream);
 
 /// Packs the part of a panel that `raw` holds, see Packing. `format`: of the packed panel, as in its PanelName.
 /// `packed`: begin of the whole packed panel. Both lie in device memory. Throws Error if no kernel reads this format.

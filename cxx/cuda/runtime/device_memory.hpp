@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "cxx/cuda/kernel/check.hpp"
 #include "cxx/cuda/runtime/memory_pool.hpp"
@@ -57,6 +58,13 @@ class GrowingArray {
 /// Device memory.
 template <typename T>
 using DeviceArray = GrowingArray<T, DeviceBlock, allocate_device, free_device>;
+/// A copy of `from` in device memory. Returns when it is complete.
+template <typename T>
+DeviceArray<T> to_device(const std::vector<T>& from) {
+  DeviceArray<T> array(from.size());
+  TRIFUSE_CUDA(cudaMemcpy(array.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return array;
+}
 /// Device memory that other processes and other GPUs may open.
 template <typename T>
 using ExportedArray = GrowingArray<T, DeviceBlock, allocate_exported, free_exported>;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "cxx/base/clock.hpp"
@@ -46,13 +47,6 @@ DeviceArray<double> random_orbital_energies(const TaskData& task) {
   return eps;
 }
 
-template <typename T>
-DeviceArray<T> to_device(const std::vector<T>& from) {
-  DeviceArray<T> array(from.size());
-  TRIFUSE_CUDA(cudaMemcpy(array.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
-  return array;
-}
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -79,6 +73,23 @@ std::vector<double> settled_times(int repeats, Function once) {
   std::vector<double> seconds;
   for (int r = 0; r < repeats; ++r) seconds.push_back(once());
   return seconds;
+}
+
+/// Measures how long `launch()` takes if it is called many times in a row, so that the time in which the host launches
+/// the first kernel does not count. The launches of a job take tens of milliseconds.
+template <typename Function>
+std::vector<double> settled_times_of_launches(int repeats, Function launch) {
+  constexpr double least = 2e-3;  ///< seconds of a measurement
+  const Event begin, end;
+  const auto launches = [&](int count) {
+    const double seconds = timed(begin, end, [&] {
+      for (int n = 0; n < count; ++n) launch();
+    });
+    return seconds / count;
+  };
+  static_cast<void>(launches(1));  // the first launch takes longer
+  const int count = static_cast<int>(std::ceil(least / launches(1)));
+  return settled_times(repeats, [&] { return launches(count); });
 }
 
 const cudaDeviceProp& use_device(int number) {
@@ -251,18 +262,16 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
   parameters.orbitals = orbitals;
   parameters.omega2_count = 1;
 
-  const Event begin, end;
   const auto once = [&] {
-    return timed(begin, end, [&] {
-      launch(*kernel, formulation, false, grid, parameters, nullptr);
-      launch_task_sums(parameters, formulation, 1, task_sums.data(), nullptr);
-    });
+    launch(*kernel, formulation, false, grid, parameters, nullptr);
+    launch_task_sums(parameters, formulation, {&task, 1}, task_sums.data(), nullptr);
   };
   double holes = 1.0;
   for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_block));
   const double modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
   const KernelResources used = resources(*kernel, formulation, false);
-  return {kernel->name, settled_times(repeats, once), task.cta_tiles, modelled, used.registers, used.local_bytes};
+  return {kernel->name,    settled_times_of_launches(repeats, once), task.cta_tiles, modelled, used.registers,
+          used.local_bytes};
 }
 
 double time_cublas_dgemm(int n, int repeats, int device_number) {

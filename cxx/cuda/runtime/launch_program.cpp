@@ -76,7 +76,7 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_begin, stream));
   if (grid > 0) launch(kernel, formulation, two_sided, grid, parameters, stream);
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_end, stream));
-  launch_task_sums(parameters, formulation, static_cast<int>(program.tasks.size()), buffers.task_sums.data(), stream);
+  launch_task_sums(parameters, formulation, program.tasks, buffers.task_sums.data(), stream);
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.host_sums.data(), buffers.task_sums.data(), sums_count * sizeof(double),
                                cudaMemcpyDeviceToHost, stream));
   TRIFUSE_CUDA(cudaEventRecord(buffers.done, stream));

@@ -95,12 +95,6 @@ class RandomTask {
 
   bool vanishes(int product) const { return (vanishing_ >> product % products_per_target & 1u) != 0; }
   static std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
-  template <typename T>
-  static std::shared_ptr<DeviceArray<T>> to_device(const std::vector<T>& from) {
-    auto array = std::make_shared<DeviceArray<T>>(from.size());
-    TRIFUSE_CUDA(cudaMemcpy(array->data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
-    return array;
-  }
   double number() { return std::uniform_real_distribution<double>(-1.0, 1.0)(random_); }
   std::int32_t orbitals() const { return task_.offset[5] + task_.extent[5]; }
 
@@ -121,7 +115,8 @@ class RandomTask {
     p.outer_count = p.extent[p.outer];
     const double largest = kind == PanelKind::left ? left_size_ : kind == PanelKind::right ? right_size_ : 1.0;
     for (std::int64_t n = 0; n < size; ++n) made.dense.push_back(largest * number());
-    made.packed = to_device(packed_panel<Packed>(p, made.dense.data()));
+    made.packed =
+        std::make_shared<DeviceArray<typename Packed::Operand>>(to_device(packed_panel<Packed>(p, made.dense.data())));
     return made;
   }
   void add_product(const ProductAxes& axes) {
@@ -163,24 +158,24 @@ class RandomTask {
         static_cast<std::size_t>(scratch_doubles(grid, targets_per_side(formulation_), kernel.shape.cta_elements)));
     const DeviceArray<double> warp_sums(cta_tiles.size() * at(kernel.shape.warps * energy_sums(formulation_)));
     KernelParameters parameters = base_parameters(formulation_, 1, 1);
-    parameters.tasks = tasks->data();
-    parameters.products = products_on_device->data();
-    parameters.vvoo = vvoo_on_device->data();
-    parameters.cta_tiles = cta_tiles_on_device->data();
-    parameters.eps = eps->data();
-    parameters.omega2 = omega2->data();
-    parameters.ov_factors[0] = ov_factors->data();
-    parameters.warp_sums = sum ? warp_sums.data() : out->data();
+    parameters.tasks = tasks.data();
+    parameters.products = products_on_device.data();
+    parameters.vvoo = vvoo_on_device.data();
+    parameters.cta_tiles = cta_tiles_on_device.data();
+    parameters.eps = eps.data();
+    parameters.omega2 = omega2.data();
+    parameters.ov_factors[0] = ov_factors.data();
+    parameters.warp_sums = sum ? warp_sums.data() : out.data();
     parameters.scratch = scratch.data();
-    parameters.next_cta_tile = next_cta_tile->data();
+    parameters.next_cta_tile = next_cta_tile.data();
     parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles.size());
     parameters.orbitals = orbitals();
     parameters.omega2_count = 1;
     set_dynamic_shared_limit(kernel, formulation_, false);
     launch(kernel, formulation_, false, grid, parameters, nullptr);
-    if (sum) launch_task_sums(parameters, formulation_, 1, out->data(), nullptr);
+    if (sum) launch_task_sums(parameters, formulation_, {&task, 1}, out.data(), nullptr);
     TRIFUSE_CUDA(cudaDeviceSynchronize());
-    TRIFUSE_CUDA(cudaMemcpy(result.data(), out->data(), result.size() * sizeof(double), cudaMemcpyDeviceToHost));
+    TRIFUSE_CUDA(cudaMemcpy(result.data(), out.data(), result.size() * sizeof(double), cudaMemcpyDeviceToHost));
     return result;
   }
 
