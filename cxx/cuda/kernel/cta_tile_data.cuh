@@ -17,6 +17,38 @@ using ElementNumber =
     std::conditional_t<formulation == SpinFormulation::spin_orbital || Config::staging == Staging::cooperative,
                        typename Config::Precision::Accumulator, double>;
 
+/// The particles of a warp tile, for warps that multiply together. The scheduler warp finds them, because it has time.
+template <typename Config>
+struct WarpParticles {
+  std::int32_t first[3];   ///< [a, b, c] first particle inside the orbital tile
+  std::int32_t in_cta[3];  ///< [a, b, c] the same particle, counted as in CtaTileData
+  /// One bit for each (a, b), b fastest: 1 if the particles are inside the orbital tiles and, where tiles coincide, in
+  /// strictly ascending order.
+  std::uint32_t ascending;
+
+  __device__ __forceinline__ void find(const TaskData& task, const CtaTile& cta_tile, const WarpCoord& coord) {
+    static_assert(Config::warp_tile_c == 1 && Config::warp_tile_a * Config::warp_tile_b <= 32);
+    int before = 0;
+#pragma unroll
+    for (int q = 0; q < 3; ++q) {
+      first[q] = cta_tile.particle[q] + coord.at[q] * Config::warp_tile(q);
+      in_cta[q] = before + coord.at[q] * Config::warp_tile(q);
+      before += cta_extent<Config>(cta_tile, q);
+    }
+    const auto in_row = [](int b) { return min(max(b, 0), Config::warp_tile_b); };
+    const int c = first[2];
+    const int end = in_row(((task.equal_particles & 2) != 0 ? min(c, task.extent[1]) : task.extent[1]) - first[1]);
+    ascending = 0;
+#pragma unroll 1
+    for (int n = 0; n < Config::warp_tile_a; ++n) {
+      const int a = first[0] + n;
+      const int begin = (task.equal_particles & 1) != 0 ? in_row(a + 1 - first[1]) : 0;
+      const bool any = a < task.extent[0] && c < task.extent[2] && begin < end;
+      ascending |= (any ? (1u << end) - (1u << begin) : 0u) << n * Config::warp_tile_b;
+    }
+  }
+};
+
 /// All that a CTA needs to know about its CTA tile, in shared memory. Shapes are in C order.
 ///
 /// `particle` counts the particles of the CTA tile along a, then b, then c. `hole` counts its holes as [position, hole
@@ -32,14 +64,24 @@ struct CtaTileData {
   std::int32_t targets;       ///< number of targets to compute, of each side
   CtaTile cta_tile;
   TaskData task;
-  double eps_particles[Config::cta_particles], eps_holes[cta_holes];  ///< [particle], [hole] orbital energies, hartree
-  /// [set][particle, hole] t1 or f_ov
-  ElementNumber<formulation, Config> ov_factors[max_sets][Config::cta_particles * cta_holes];
+  /// [particle], [hole] orbital energies, hartree. Floats are energies above a reference, see gather_energies().
+  ElementNumber<formulation, Config> eps_particles[Config::cta_particles], eps_holes[cta_holes];
+  /// [set][ov_index()] t1 or f_ov
+  alignas(Config::group_warps > 1 ? 16 : alignof(double))
+      ElementNumber<formulation, Config> ov_factors[max_sets][Config::cta_particles * cta_holes];
   const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
-  struct NoUnits {};
-  std::conditional_t<(Config::group_warps > 1), UnitTable<Config>, NoUnits> units;  ///< of warps that multiply together
+  /// Where the factor of a particle and a hole stands. Warps that multiply together read several particles at a time.
+  static constexpr __device__ __forceinline__ int ov_index(int particle, int hole) {
+    return Config::group_warps > 1 ? hole * Config::cta_particles + particle : particle * cta_holes + hole;
+  }
+  struct OfGroups {
+    UnitTable<Config> units;
+    WarpParticles<Config> particles[Config::warps];  ///< [warp]
+  };
+  struct Nothing {};
+  std::conditional_t<(Config::group_warps > 1), OfGroups, Nothing> groups;  ///< of warps that multiply together
 };
 
 /// Copies `bytes`, a multiple of four, with `threads` threads. The caller is number `thread` of them.
@@ -89,6 +131,28 @@ __device__ __forceinline__ void give_k_steps(KernelProduct* products, int count,
   for (int n = thread; n < count; n += threads) products[n].k_steps = max(products[n].k_steps, 1);
 }
 
+/// Fills in the orbital energies as floats, with one warp. `particle_orbital(n)` and `hole_orbital(n)` return the
+/// orbital of particle n, 0..particles-1, and of hole n.
+///
+/// The reference is between the holes and the particles. So the three differences of a hole and a particle that make a
+/// denominator are sums of numbers with one sign, and the denominator is as exact as floats can be.
+template <typename Data, typename ParticleOrbital, typename HoleOrbital>
+__device__ __forceinline__ void gather_energies(const KernelParameters& parameters, Data& data, int particles,
+                                                ParticleOrbital particle_orbital, HoleOrbital hole_orbital, int lane) {
+  static_assert(cta_holes <= 32 && sizeof(data.eps_particles) <= 32 * sizeof(float));
+  const int particle = min(lane, particles - 1), hole = min(lane, cta_holes - 1);
+  const double of_particle = parameters.eps[particle_orbital(particle)], of_hole = parameters.eps[hole_orbital(hole)];
+  double lowest_particle = of_particle, highest_hole = of_hole;
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    lowest_particle = min(lowest_particle, __shfl_xor_sync(~0u, lowest_particle, distance));
+    highest_hole = max(highest_hole, __shfl_xor_sync(~0u, highest_hole, distance));
+  }
+  const double reference = 0.5 * (highest_hole + lowest_particle);
+  data.eps_particles[particle] = static_cast<float>(of_particle - reference);
+  data.eps_holes[hole] = static_cast<float>(of_hole - reference);
+}
+
 /// Fills `data` for CTA tile `number` of the launch, with `threads` threads. The caller is number `thread` of them.
 /// `synchronise()` is a barrier between these threads, after which each of them sees what the others wrote.
 template <SpinFormulation formulation, typename Config, typename Synchronise>
@@ -129,18 +193,24 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
     data.equal_blocks = equal_hole_blocks(task, data.cta_tile);
     data.targets = formulation == SpinFormulation::spin_adapted ? computed_targets(data.equal_blocks) : 1;
   }
-  if constexpr (Config::group_warps > 1) data.units.fill(task, data.cta_tile, thread);
+  if constexpr (Config::group_warps > 1) data.groups.units.fill(task, data.cta_tile, thread);
   if (thread < Config::warps) {
     const WarpCoord coord(data.cta_tile, thread);
-    WarpView& view = data.views[thread];
-    view = warp_view<Config>(data.cta_tile, coord);
+    WarpView& view = data.views[thread] = warp_view<Config>(data.cta_tile, coord);
     view.active = any_canonical(data, coord);
     view.multiplies = view.active;
-    if constexpr (Config::group_warps > 1) view.multiplies = group_multiplies(data, thread, coord);
+    if constexpr (Config::group_warps > 1) {
+      view.multiplies = group_multiplies(data, thread, coord);
+      data.groups.particles[thread].find(task, data.cta_tile, coord);
+    }
   }
-  if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
+  if constexpr (sizeof(data.eps_holes[0]) == sizeof(double)) {
+    if (thread < cta_holes) data.eps_holes[thread] = parameters.eps[hole_orbital(thread)];
 #pragma unroll 1
-  for (int n = thread; n < particles; n += threads) data.eps_particles[n] = parameters.eps[particle_orbital(n)];
+    for (int n = thread; n < particles; n += threads) data.eps_particles[n] = parameters.eps[particle_orbital(n)];
+  } else if (thread < 32) {
+    gather_energies(parameters, data, particles, particle_orbital, hole_orbital, thread);
+  }
   // Several loads are under way at a time, where the warp has the registers for it.
   constexpr int at_once = Config::group_warps > 1 ? 4 : 1;
   const int factors = particles * cta_holes;
@@ -157,7 +227,9 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
         const int n = first + i * threads;
-        if (n < factors) data.ov_factors[set][n] = static_cast<ElementNumber<formulation, Config>>(loaded[i]);
+        if (n >= factors) continue;
+        const int at = Config::group_warps > 1 ? data.ov_index(n / cta_holes, n % cta_holes) : n;
+        data.ov_factors[set][at] = static_cast<ElementNumber<formulation, Config>>(loaded[i]);
       }
     }
   }

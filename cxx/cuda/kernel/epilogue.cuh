@@ -106,32 +106,42 @@ class WarpEpilogue {
   __device__ __forceinline__ WarpEpilogue(const KernelParameters& parameters,
                                           const CtaTileData<formulation, Config>& data, int warp, int lane)
       : parameters_(parameters),
-        elements_(data, WarpCoord(data.cta_tile, warp), lane),
+        elements_(data, warp, lane),
         scratch_(scratch_of_thread(parameters, warp * 32 + lane)),
         warp_(warp),
         lane_(lane) {
-    elements_.find_summed();
+    elements_.find_summed(warp);
   }
 
   /// Adds the warp's energies of a set of disconnected factors to its sums. Set 0 initialises the sums.
   /// `add_energies(shift, energy)` adds the lane's energies for shift = 3 omega2 to `energy` [sum].
   template <int sums_count, typename AddEnergies>
   __device__ __forceinline__ void write_sums(int set, AddEnergies add_energies) const {
-    double* out = parameters_.warp_sums +
-                  (static_cast<std::size_t>(elements_.data.number) * parameters_.omega2_count * Config::warps +
-                   static_cast<unsigned>(warp_)) *
-                      sums_count;
+    double* out = sums_of_warp<sums_count>();
 #pragma unroll 1
     for (int w = 0; w < parameters_.omega2_count; ++w, out += Config::warps * sums_count) {
       double energy[sums_count] = {};
       if (elements_.data.views[warp_].active != 0) {
         add_energies(3.0 * parameters_.omega2[w], energy);
       }
+      write_sums_of_omega2(out, set, energy);
+    }
+  }
+  /// The warp's sums in device memory for the first omega2.
+  template <int sums_count>
+  __device__ __forceinline__ double* sums_of_warp() const {
+    return parameters_.warp_sums +
+           (static_cast<std::size_t>(elements_.data.number) * parameters_.omega2_count * Config::warps +
+            static_cast<unsigned>(warp_)) *
+               sums_count;
+  }
+  /// Writes the sum over all lanes of `energy`. Other sets than the first are added.
+  template <int sums_count>
+  __device__ __forceinline__ void write_sums_of_omega2(double* out, int set, const double (&energy)[sums_count]) const {
 #pragma unroll
-      for (int s = 0; s < sums_count; ++s) {
-        const double total = warp_sum(energy[s]);
-        if (lane_ == 0) out[s] = set == 0 ? total : out[s] + total;
-      }
+    for (int s = 0; s < sums_count; ++s) {
+      const double total = warp_sum(energy[s]);
+      if (lane_ == 0) out[s] = set == 0 ? total : out[s] + total;
     }
   }
 

@@ -38,8 +38,13 @@ struct LaneElements {
   unsigned summed[2];  ///< [half] one bit for each (a, b, c), c fastest: 1 if the element contributes to the energies
   static_assert(Config::accumulators / 2 <= 32);
 
-  /// Sets `summed`. Must be called before `summed` is read.
-  __device__ __forceinline__ void find_summed() {
+  /// Sets `summed`. Must be called before `summed` is read. `warp`: the lane's warp.
+  __device__ __forceinline__ void find_summed(int warp) {
+    if constexpr (Config::group_warps > 1) {
+      for (int half = 0; half < 2; ++half)
+        summed[half] = hole_weight(half) != 0.0 ? data.groups.particles[warp].ascending : 0u;
+      return;
+    }
     constexpr int elements = Config::accumulators / 2;
     constexpr int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
     const auto last = [&](int q) { return first[q] + Config::warp_tile(q) - 1; };
@@ -67,8 +72,17 @@ struct LaneElements {
            (~0u >> (32 - bits));
   }
 
-  __device__ __forceinline__ LaneElements(const CtaTileData<formulation, Config>& d, const WarpCoord& coord, int lane)
-      : data(d) {
+  __device__ __forceinline__ LaneElements(const CtaTileData<formulation, Config>& d, int warp, int lane) : data(d) {
+    if constexpr (Config::group_warps > 1) {
+#pragma unroll
+      for (int q = 0; q < 3; ++q) {
+        local[q] = hole_of_lane(final_axes.hole, q, lane);
+        first[q] = data.groups.particles[warp].first[q];
+        in_cta[q] = data.groups.particles[warp].in_cta[q];
+      }
+      return;
+    }
+    const WarpCoord coord(data.cta_tile, warp);
     int before = 0;
 #pragma unroll
     for (int q = 0; q < 3; ++q) {
@@ -96,18 +110,18 @@ struct LaneElements {
   __device__ __forceinline__ int tile_particle(int q, int n) const {
     return min(first[q] + n, data.task.extent[q] - 1);
   }
-  /// Orbital energies in hartree: of one particle, and of the lane's three holes added up.
-  __device__ __forceinline__ double eps_particle(int q, int n) const {
+  /// Orbital energies as in CtaTileData: of one particle, and of the lane's three holes added up.
+  __device__ __forceinline__ ElementNumber<formulation, Config> eps_particle(int q, int n) const {
     return data.eps_particles[in_cta[q] + n];
   }
-  __device__ __forceinline__ double eps_holes(int half) const {
+  __device__ __forceinline__ ElementNumber<formulation, Config> eps_holes(int half) const {
     return data.eps_holes[local_hole(0, half)] + data.eps_holes[hole_block + local_hole(1, half)] +
            data.eps_holes[2 * hole_block + local_hole(2, half)];
   }
   /// t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at position y.
   __device__ __forceinline__ ElementNumber<formulation, Config> ov_factor(int set, int x, int n, int y,
                                                                           int half) const {
-    return data.ov_factors[set][(in_cta[x] + n) * cta_holes + y * hole_block + local_hole(y, half)];
+    return data.ov_factors[set][data.ov_index(in_cta[x] + n, y * hole_block + local_hole(y, half))];
   }
 
   /// See multiplicity(); 0 beyond the end of an orbital tile.

@@ -66,8 +66,8 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
                                                  PartialSum<Element>(energy[2]), PartialSum<Element>(energy[3])};
 #pragma unroll
       for (int b = first_b; b < first_b + bs; ++b) {
-        const double eps_ab =
-            elements_.eps_holes(half) - shift - elements_.eps_particle(0, a) - elements_.eps_particle(1, b);
+        const Element eps_ab = elements_.eps_holes(half) - static_cast<Element>(shift) - elements_.eps_particle(0, a) -
+                               elements_.eps_particle(1, b);
         const double hole_weight = elements_.hole_weight(half);
 #pragma unroll
         for (int c = 0; c < cs; ++c) {
@@ -82,8 +82,7 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
           const auto weight = static_cast<Element>(hole_weight * elements_.particle_weight(a, b, c));
           // Elements that do not contribute may be NaN or infinite.
           const bool used = weight != 0;
-          const Element factor =
-              weight * reciprocal(used ? static_cast<Element>(eps_ab - elements_.eps_particle(2, c)) : Element{1});
+          const Element factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : Element{1});
           if (set == 0) {
             of_part[0] += used ? factor * sum.all.e_bracket_t : 0;
             of_part[2] += used ? factor * sum.same.e_bracket_t : 0;

@@ -3,6 +3,7 @@
 #include <concepts>
 
 #include "cxx/cuda/kernel/epilogue.cuh"
+#include "cxx/cuda/kernel/kept_target.cuh"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/energy.hpp"
 #include "cxx/triples/task.hpp"
@@ -15,7 +16,7 @@ template <bool two_sided_, typename ConfigT>
 class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT> {
   using Base = WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT>;
   using Base::numbers_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::targets, Base::threads,
-      Base::two_sided, Base::vvoo_offset;
+      Base::warp_, Base::two_sided, Base::vvoo_offset;
   using typename Base::Elements, typename Base::Number;
 
  public:
@@ -27,34 +28,40 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
 
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
                                                          Stages<Base::formulation, Config>& stages) {
-    add_energies(parameters, stages, Spilled{});
-  }
-  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
-                                                         Stages<Base::formulation, Config>& stages,
-                                                         const Accumulators<Config>& target) {
-    add_energies(parameters, stages, target);
-  }
-
- private:
-  /// Stands for targets that were spilled.
-  struct Spilled {};
-
-  /// Computes the energies of all sets. `target`: the accumulators if the target is kept, or Spilled.
-  template <typename Target>
-  static __device__ __forceinline__ void add_energies(const KernelParameters& parameters,
-                                                      Stages<Base::formulation, Config>& stages, const Target& target) {
     const SpinOrbitalEnergies energies(parameters, stages.tile_data());
 #pragma unroll 1
     for (int set = 0; set < parameters.sets; ++set) {
       const char* vvoo = stages.acquire_vvoo();
-      energies.template write_sums<sums_count>(
-          set, [vvoo, set, &energies, &target](double shift, double(&energy)[sums_count]) {
-            energies.sum_spin_orbital(target, vvoo, set, shift, energy);
-          });
+      energies.template write_sums<sums_count>(set, [vvoo, set, &energies](double shift, double(&energy)[sums_count]) {
+        energies.sum_spin_orbital(vvoo, set, shift, energy);
+      });
       stages.release_vvoo();
     }
   }
+  /// If there is more than one set of disconnected factors or omega2, the target is spilled.
+  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
+                                                         Stages<Base::formulation, Config>& stages,
+                                                         Accumulators<Config>& target) {
+    if (parameters.sets > 1 || parameters.omega2_count > 1) {
+      Base::finish_target(parameters, stages, target, 0);
+      finish_cta_tile(parameters, stages);
+      return;
+    }
+    const double shift = 3.0 * __ldg(parameters.omega2);
+    const SpinOrbitalEnergies energies(parameters, stages.tile_data());
+    const char* vvoo = stages.acquire_vvoo();
+    double energy[sums_count] = {};
+    if (energies.elements_.data.views[energies.warp_].active != 0) {
+      const KeptTarget<Config> kept{energies.elements_, target, vvoo};
+      const float e_bracket_t =
+          energies.all_contribute() ? kept.template divide<false>(shift) : kept.template divide<true>(shift);
+      finish_energy(0, e_bracket_t, kept.singles(), energy);
+    }
+    stages.release_vvoo();
+    energies.write_sums_of_omega2(energies.template sums_of_warp<sums_count>(), 0, energy);
+  }
 
+ private:
   static constexpr int sums_count = spin_orbital_sums;
   /// A slice is the set of elements that are turned into energies at a time: one a, one half, `slice_b` values of b,
   /// all c. The registers suffice for this many elements.
@@ -174,28 +181,18 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       return of_a - elements.eps_particle(1, first_b + b) - elements.eps_particle(2, c);
     }
   };
-  /// In single precision each particle is subtracted from a third of the holes. The three differences have the same
-  /// sign, so their sum is as exact as they are.
+  /// The energies of the particles b and c stay in registers.
   template <std::same_as<float> T>
   struct DenominatorsIn<T> {
     const Elements& elements;
-    double third;
-    float of_b[slice_b], of_c[Config::warp_tile_c];
-    __device__ __forceinline__ DenominatorsIn(const Elements& of, double energy_of_holes, int first_b)
-        : elements(of), third(energy_of_holes * (1.0 / 3.0)) {
-#pragma unroll
-      for (int b = 0; b < slice_b; ++b) of_b[b] = static_cast<float>(third - elements.eps_particle(1, first_b + b));
-#pragma unroll
-      for (int c = 0; c < Config::warp_tile_c; ++c) {
-        of_c[c] = static_cast<float>(third - elements.eps_particle(2, c));
-      }
+    float holes, particles[slice_b][Config::warp_tile_c];
+    __device__ __forceinline__ DenominatorsIn(const Elements& of, float energy_of_holes, int first_b)
+        : elements(of), holes(energy_of_holes) {
+      for_slice(
+          [&](int b, int c) { particles[b][c] = elements.eps_particle(1, first_b + b) + elements.eps_particle(2, c); });
     }
-    __device__ __forceinline__ float of(int a) const {
-      return static_cast<float>(third - elements.eps_particle(0, a));
-    }
-    __device__ __forceinline__ float at(float of_a, int b, int c) const {
-      return of_a + of_b[b] + of_c[c];
-    }
+    __device__ __forceinline__ float of(int a) const { return holes - elements.eps_particle(0, a); }
+    __device__ __forceinline__ float at(float of_a, int b, int c) const { return of_a - particles[b][c]; }
   };
   using Denominators = DenominatorsIn<>;
 
@@ -245,16 +242,22 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
   ///
   /// where t1 is t1 or f_ov, and v is the vvoo block of its particle and hole.
-  template <typename Target>
-  __device__ __forceinline__ void sum_spin_orbital(const Target& target, const char* vvoo, int set, double shift,
+  __device__ __forceinline__ void sum_spin_orbital(const char* vvoo, int set, double shift,
                                                    double (&energy)[sums_count]) const {
-    constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
     double e_bracket_t = 0.0, singles = 0.0;
-    if (__all_sync(~0u, elements_.summed[0] == all && elements_.summed[1] == all)) {
-      add_slices<false>(target, vvoo, set, shift, e_bracket_t, singles);
+    if (all_contribute()) {
+      add_slices<false>(vvoo, set, shift, e_bracket_t, singles);
     } else {
-      add_slices<true>(target, vvoo, set, shift, e_bracket_t, singles);
+      add_slices<true>(vvoo, set, shift, e_bracket_t, singles);
     }
+    finish_energy(set, e_bracket_t, singles, energy);
+  }
+  __device__ __forceinline__ bool all_contribute() const {
+    constexpr unsigned all = ~0u >> (32 - Config::accumulators / 2);
+    return __all_sync(~0u, elements_.summed[0] == all && elements_.summed[1] == all);
+  }
+  static __device__ __forceinline__ void finish_energy(int set, double e_bracket_t, double singles,
+                                                       double (&energy)[sums_count]) {
     // D_left and D_right both carry `final_sign`; S does not. Later sets contribute their singles only.
     const auto energies =
         spin_orbital_energies(set == 0 ? e_bracket_t : 0.0, final_sign<typename Config::Schedule> * singles).values();
@@ -264,29 +267,22 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
 
   /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements
   /// do not contribute.
-  template <bool masked, typename Target>
-  __device__ __forceinline__ void add_slices(const Target& kept, const char* vvoo, int set, double shift,
-                                             double& e_bracket_t, double& singles) const {
+  template <bool masked>
+  __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& e_bracket_t,
+                                             double& singles) const {
     const auto load = [&](int target, int a, int part, Slice& to) {
-      const int first = Elements::index(a, part / 2 * slice_b, 0, part % 2);
-      if constexpr (!std::is_same_v<Target, Spilled>) {
-        for_slice([&](int b, int c) {
-          const int n = first + Elements::index(0, b, c, 0);
-          to[b][c] = kept.at[n / 4][n % 4];
-        });
-      } else {
-        const Number* from = scratch_ + target * numbers_per_target + first * threads;
-        for_slice([&](int b, int c) { to[b][c] = from[Elements::index(0, b, c, 0) * threads]; });
-      }
+      const Number* from =
+          scratch_ + target * numbers_per_target + Elements::index(a, part / 2 * slice_b, 0, part % 2) * threads;
+      for_slice([&](int b, int c) { to[b][c] = from[Elements::index(0, b, c, 0) * threads]; });
     };
     constexpr int parts = 2 * (Config::warp_tile_b / slice_b);
     Slice next, next_left;
     load(targets - 1, 0, 0, next);
     if constexpr (two_sided) load(0, 0, 0, next_left);
-#pragma unroll(keeps_target ? parts : 1)
+#pragma unroll 1
     for (int part = 0; part < parts; ++part) {
       const int half = part % 2, first_b = part / 2 * slice_b;
-      const Denominators denominators(elements_, elements_.eps_holes(half) - shift, first_b);
+      const Denominators denominators(elements_, elements_.eps_holes(half) - static_cast<Number>(shift), first_b);
       const VvooValues<1, 0> ac0(*this, vvoo, set, half);
       const VvooValues<1, 1> ac1(*this, vvoo, set, half);
       const VvooValues<1, 2> ac2(*this, vvoo, set, half);
@@ -298,7 +294,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       const OvFactors<2> ov2(elements_, set, first_b, half);
       Slice over_a[3] = {};  // [hole] sum over a of t1[a] Y[a b c]
       PartialSum<Number> e_of_part(e_bracket_t), singles_of_part(singles);
-#pragma unroll((masked && !keeps_target) || sizeof(Number) == 8 ? 1 : Config::warp_tile_a)
+#pragma unroll(masked || sizeof(Number) == 8 ? 1 : Config::warp_tile_a)
       for (int a = 0; a < Config::warp_tile_a; ++a) {
         Slice y, left;
         for_slice([&](int b, int c) {

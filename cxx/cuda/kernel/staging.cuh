@@ -117,7 +117,7 @@ class Stages<formulation, Config, Staging::bulk> {
     const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
     if (k_tiles == 0) return;
     if constexpr (Config::group_warps > 1) {
-      load_units(UnitSource<Config>(data.units, product, k_tiles, axes, lane), k_tiles, lane);
+      load_units(UnitSource<Config>(data.groups.units, product, k_tiles, axes, lane), k_tiles, lane);
       return;
     }
     const ProductSource<Config> source(data.task, product, data.cta_tile, axes);

@@ -20,7 +20,7 @@ class StoredTargets {
                                                        Accumulators<Config>& sums, int) {
     const auto& data = stages.tile_data();
     if (data.views[warp_number()].active == 0) return;
-    const LaneElements<formulation, Config> elements(data, WarpCoord(data.cta_tile, warp_number()), lane_number());
+    const LaneElements<formulation, Config> elements(data, warp_number(), lane_number());
     const std::int32_t* const extent = data.task.extent;
 #pragma unroll
     for (int a = 0; a < Config::warp_tile_a; ++a)
