@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <atomic>
+#include <exception>
 #include <future>
 #include <memory>
 #include <optional>
@@ -178,35 +179,48 @@ struct RunCommand {
     }
     on_stop_signals(request_stop);
     Progress progress(silent);
-    CalculationResult result = [&] {
+    std::exception_ptr failure;  // the other ranks need this one until the run returns
+    const auto tell = [&](const CalculationResult& result) {
+      times.whole = wall_seconds() - begin;
+      progress.finish();
+      if (!speaks) return;
       try {
-        return calculation.run(
-            &stop_requested, [&](const RunProgress& now) { progress.update(now); },
-            [&](const std::string& warning) {
-              if (prints_only_report()) return;
-              progress.finish();
-              print_error("trifuse: warning: {}\n", printable(warning));
-            });
+        report(calculation, result, sources, job, times, json_file);
       } catch (...) {
-        progress.finish();
-        throw;
+        failure = std::current_exception();
       }
-    }();
-    times.whole = wall_seconds() - begin;
-    progress.finish();
-    if (!speaks) return;
+    };
+    try {
+      static_cast<void>(calculation.run(
+          &stop_requested, [&](const RunProgress& now) { progress.update(now); },
+          [&](const std::string& warning) {
+            if (prints_only_report()) return;
+            progress.finish();
+            print_error("trifuse: warning: {}\n", printable(warning));
+          },
+          tell));
+    } catch (...) {
+      progress.finish();
+      throw;
+    }
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  /// Prints the energies and writes the JSON report.
+  void report(const Calculation& calculation, CalculationResult result, const Sources& sources,
+              const DistributedCalculation* job, const RunTimes& times, ReportFile& json_file) const {
     if (job != nullptr) result.remove_device_reports();
     std::string energies =
         describe_result(calculation, result, times, sources.right->info(), sources.right_check.ccsd_energy);
     if (job != nullptr) energies += describe_workers(result.ranks);
     try {
-      nlohmann::ordered_json report = json_report(calculation, result, times, *sources.right, sources.left.get(),
-                                                  sources.right_check, sources.left_check_if_any());
+      nlohmann::ordered_json written = json_report(calculation, result, times, *sources.right, sources.left.get(),
+                                                   sources.right_check, sources.left_check_if_any());
       if (job != nullptr) {
-        report["ranks"] = json_ranks(*job, result);
-        report["kinds"] = json_kinds(result.ranks);
+        written["ranks"] = json_ranks(*job, result);
+        written["kinds"] = json_kinds(result.ranks);
       }
-      json_file.write(report);
+      json_file.write(written);
     } catch (...) {
       // If the report cannot be written, the energies are printed all the same, with a warning for a user who keeps
       // only this output.
@@ -214,6 +228,7 @@ struct RunCommand {
       throw;
     }
     if (!prints_only_report()) write_output(energies);
+    flush_output();
   }
 };
 

@@ -41,11 +41,11 @@ std::int64_t resident_bytes_of_others() {
 
 }  // namespace
 
-std::int64_t peak_memory() {
+std::int64_t peak_memory(bool shares) {
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
   const std::int64_t resident = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-  return std::max<std::int64_t>(0, resident - resident_bytes_of_others());
+  return std::max<std::int64_t>(0, resident - (shares ? resident_bytes_of_others() : 0));
 }
 
 std::vector<std::string> hosts_of_ranks(Communicator& communicator) {

@@ -20,9 +20,10 @@ std::string host_of_this_process();
 /// Model name of the processor; "unknown" if the system does not tell it.
 std::string processor_name();
 
-/// Largest resident memory of this process so far, bytes; 0 if it is not known. Of memory that ranks of this host share
-/// it counts the part of this process. To be called while that memory is still there.
-std::int64_t peak_memory();
+/// Largest resident memory of this process so far, bytes; 0 if it is not known. `shares`: ranks of this host share
+/// memory, of which only the part of this process counts. Then this takes a tenth of a second for each 6 GB, and must
+/// be called while the memory is still there.
+std::int64_t peak_memory(bool shares);
 
 /// Host name of each rank, in the order of ranks. Collective.
 std::vector<std::string> hosts_of_ranks(Communicator& communicator);

@@ -122,8 +122,9 @@ std::unique_ptr<CudaExecutor> Calculation::make_cuda_executor() const {
 }
 
 CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
-                                   std::function<void(const std::string&)> warn) const {
-  return context_->run(stop, std::move(progress), std::move(warn));
+                                   std::function<void(const std::string&)> warn,
+                                   const std::function<void(const CalculationResult&)>& report) const {
+  return context_->run(stop, std::move(progress), std::move(warn), report);
 }
 
 }  // namespace trifuse

@@ -64,7 +64,8 @@ class CalculationContext {
   std::unique_ptr<Executor> make_executor() const;
   std::unique_ptr<CudaExecutor> make_cuda_executor() const;
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
-                        std::function<void(const std::string&)> warn = {}) const;
+                        std::function<void(const std::string&)> warn = {},
+                        const std::function<void(const CalculationResult&)>& report = {}) const;
 
   /// Approximate size of the shared operands that this rank stores, bytes. Requires `join`.
   std::int64_t owned_bytes() const { return owned_bytes_; }
@@ -110,8 +111,9 @@ class CalculationContext {
                       const std::function<void(const std::string&)>& warn) const;
   /// Sums the energies of all tasks for each omega2. `energies` [task, omega2].
   std::vector<TriplesEnergy> sum_energies(const std::vector<TaskEnergy>& energies) const;
-  /// Moves the outcome of a run into the result. The energies of the result are those of the outcome.
-  void put_outcome(RunOutcome outcome, CalculationResult& result) const;
+  /// Moves the outcome of a run into the result. The energies of the result are those of the outcome. `warning`: of the
+  /// journal; may be empty.
+  void put_outcome(RunOutcome outcome, const std::string& warning, CalculationResult& result) const;
   /// Makes the executor in double precision for the sample of a run in mixed precision, unless `executor` has it
   /// already. If GPUs fail, it makes none and `settings.failed_device` gets the reason. Collective if there is a
   /// communicator. `panels`: the panels of this rank. `on_cores`: true if the GPUs of this rank have failed.

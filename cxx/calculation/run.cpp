@@ -204,13 +204,15 @@ std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<Ta
   return sums;
 }
 
-void CalculationContext::put_outcome(RunOutcome outcome, CalculationResult& result) const {
+void CalculationContext::put_outcome(RunOutcome outcome, const std::string& warning, CalculationResult& result) const {
+  result.peak_bytes = peak_memory(communicator_ != nullptr);
   result.tasks = plan_.tasks.size();
   result.tasks_from_journal = outcome.from_journal;
   result.tasks_from_other_kind = outcome.from_other_kind;
   result.operations = outcome.operations;
   result.ranks = std::move(outcome.ranks);
   result.warnings = std::move(outcome.warnings);
+  if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
 }
 
 RunOutcome CalculationContext::run_tasks_and_check(const Executor* executor, RunSettings settings,
@@ -265,7 +267,8 @@ void CalculationContext::check_energies(CalculationResult& result, std::optional
 
 CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
                                           std::function<void(const RunProgress&)> progress,
-                                          std::function<void(const std::string&)> warn) const {
+                                          std::function<void(const std::string&)> warn,
+                                          const std::function<void(const CalculationResult&)>& report) const {
   CalculationResult result;
   const bool tells = warn && (communicator_ == nullptr || communicator_->rank() == 0);
   const double begin = wall_seconds();
@@ -336,11 +339,10 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   }
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
-  result.peak_bytes = peak_memory();
   if (operands) result.traffic = operands->traffic(*communicator_, from_peers);
-  put_outcome(std::move(outcome), result);
-  if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
+  put_outcome(std::move(outcome), warning, result);
   check_energies(result, ccsd_energy, tells ? warn : nullptr);
+  if (report) report(result);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/triples/problem.hpp"
@@ -59,6 +60,16 @@ TEST_F(ACalculation, IsSpinAdaptedForAClosedShellUnlessToldOtherwise) {
   EXPECT_EQ(Calculation(*water, nullptr, options_for(SpinFormulation::spin_orbital)).problem().formulation,
             SpinFormulation::spin_orbital);
   EXPECT_EQ(Calculation(*radical, nullptr, options_for()).problem().formulation, SpinFormulation::spin_orbital);
+}
+
+TEST_F(ACalculation, ReportsItsResultOnceBeforeItReturns) {
+  std::vector<double> reported;
+  const CalculationResult returned =
+      Calculation(*water, nullptr, options_for()).run(nullptr, {}, {}, [&](const CalculationResult& result) {
+        EXPECT_EQ(result.tasks, result.tasks_in_double);
+        reported.push_back(result.energies.at(0).total.e_paren_t);
+      });
+  EXPECT_EQ(reported, std::vector<double>{returned.energies.at(0).total.e_paren_t});
 }
 
 TEST_F(ACalculation, ChecksItsInputBesideItsTasks) {
