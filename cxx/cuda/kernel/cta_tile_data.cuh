@@ -73,6 +73,7 @@ struct CtaTileData {
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
   /// Where the factor of a particle and a hole stands. Warps that multiply together read several particles at a time.
+  /// For other warps ov_index(n / cta_holes, n % cta_holes) is n, but the compiler does not see it.
   static constexpr __device__ __forceinline__ int ov_index(int particle, int hole) {
     return Config::group_warps > 1 ? hole * Config::cta_particles + particle : particle * cta_holes + hole;
   }

@@ -16,7 +16,7 @@ constexpr int sum_threads = 1024;
 constexpr std::int64_t part_tiles = 1024;
 constexpr std::int64_t most_blocks = 65535;  ///< of a grid along y
 
-std::int64_t parts_of(const TaskData& task) {
+constexpr std::int64_t parts_of(const TaskData& task) {
   return ceil_div(task.cta_tiles, part_tiles);
 }
 
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(sum_threads) task_sums(KernelParameters parame
     const double* const from = parameters.warp_sums + task.first_cta_tile * stride + w * of_cta_tile;
     double sum;
     if constexpr (of_parts) {
-      sum = sum_of_rows<sums, sums>(from, (task.cta_tiles + part_tiles - 1) / part_tiles, part_tiles * stride);
+      sum = sum_of_rows<sums, sums>(from, parts_of(task), part_tiles * stride);
     } else {
       sum = sum_of_rows<sums, of_cta_tile>(from, task.cta_tiles, stride);
     }
