@@ -274,6 +274,17 @@ struct VvooPart {
   }
 };
 
+/// Floats in registers that are loaded from shared memory four at a time.
+template <int size>
+struct FloatVector {
+  float at[size];
+  /// Loads numbers `first` to `first` + 3.
+  __device__ __forceinline__ void load_four(int first, const float* from) {
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    at[first] = four.x, at[first + 1] = four.y, at[first + 2] = four.z, at[first + 3] = four.w;
+  }
+};
+
 /// The vvoo blocks of particle x of the t1 or f_ov factor, as floats in shared memory. One of the other two particles
 /// is the fast one: b, or a beside b. Values that a lane reads together are contiguous, four at a time:
 ///
@@ -285,6 +296,30 @@ struct FloatVvoo {
   static constexpr int fast = x == 1 ? 0 : 1, slow = x == 2 ? 0 : 2;
   /// Vectors of the fast particle in a warp tile. Floats from one value of the slow particle to the next.
   static constexpr int warp_vectors = Config::warp_tile(fast) / vector, slow_stride = warp_vectors * vector * column;
+
+  /// The block of hole y at the first particles of a lane's warp tile and at its other two holes. `elements`: a
+  /// LaneElements. `vvoo`: the first block of all.
+  template <int y, typename Elements>
+  static __device__ __forceinline__ const float* of_lane(const Elements& elements, const char* vvoo, int half) {
+    const CtaTile& cta_tile = elements.data.cta_tile;
+    const int holes =
+        elements.local_hole(first_other(y), half) * hole_block + elements.local_hole(second_other(y), half);
+    const int vectors = (elements.first[fast] - cta_tile.particle[fast]) / Config::warp_tile(fast);
+    return reinterpret_cast<const float*>(vvoo + VvooPart<Config>(elements.data, x).read_offset(y)) +
+           (vectors * cta_extent<Config>(cta_tile, slow) + elements.first[slow] - cta_tile.particle[slow]) *
+               slow_stride +
+           holes * vector;
+  }
+  /// Loads `size` values of the fast particle from number `first` of the warp tile on, for number `n_slow` of the slow
+  /// one. `of_lane`: see above.
+  template <int size>
+  static __device__ __forceinline__ FloatVector<size> values(const float* of_lane, int n_slow, int first) {
+    static_assert(size % vector == 0);
+    FloatVector<size> loaded;
+#pragma unroll
+    for (int n = 0; n < size; n += vector) loaded.load_four(n, of_lane + n_slow * slow_stride + (first + n) * column);
+    return loaded;
+  }
 
   /// Loads all blocks of a set of disconnected factors with `threads` threads. The caller is number `thread` of them.
   /// `to`: the first block of all in shared memory. Particles beyond the end of an orbital tile become zeros.

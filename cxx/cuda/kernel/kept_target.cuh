@@ -65,13 +65,13 @@ struct KeptTarget {
   }
   template <int y, int half>
   __device__ __forceinline__ float singles_of() const {
-    const Vector<as> t_a = factors<as, 0, y, half>(), v_ac = vvoo_of<as, 1, y, half>(0);
-    const Vector<bs> t_b = factors<bs, 1, y, half>();
-    Vector<bs> over_a{};  // [b] sum over a of t1[a] Y[a b]
+    const FloatVector<as> t_a = factors<as, 0, y, half>(), v_ac = vvoo_of<as, 1, y, half>(0);
+    const FloatVector<bs> t_b = factors<bs, 1, y, half>();
+    FloatVector<bs> over_a{};  // [b] sum over a of t1[a] Y[a b]
     float with_t_b = 0.0f, with_v_ab = 0.0f;
 #pragma unroll
     for (int a = 0; a < as; ++a) {
-      const Vector<bs> v_ab = vvoo_of<bs, 2, y, half>(a);
+      const FloatVector<bs> v_ab = vvoo_of<bs, 2, y, half>(a);
       float over_b = 0.0f;
 #pragma unroll
       for (int b = 0; b < bs; ++b) {
@@ -82,7 +82,7 @@ struct KeptTarget {
       }
       with_t_b += v_ac.at[a] * over_b;
     }
-    const Vector<bs> v_bc = vvoo_of<bs, 0, y, half>(0);
+    const FloatVector<bs> v_bc = vvoo_of<bs, 0, y, half>(0);
     float with_t_a = 0.0f;
 #pragma unroll
     for (int b = 0; b < bs; ++b) with_t_a += v_bc.at[b] * over_a.at[b];
@@ -90,42 +90,23 @@ struct KeptTarget {
     return alone_sign(0, y) * with_t_a + alone_sign(1, y) * with_t_b + alone_sign(2, y) * t_c * with_v_ab;
   }
 
-  /// Numbers that are loaded four at a time.
-  template <int size>
-  struct Vector {
-    float at[size];
-    __device__ __forceinline__ void load(int first, const float* from) {
-      const float4 four = *reinterpret_cast<const float4*>(from);
-      at[first] = four.x, at[first + 1] = four.y, at[first + 2] = four.z, at[first + 3] = four.w;
-    }
-  };
   /// t1 of the particles of the warp tile at position x, and of the lane's hole at position y.
   template <int size, int x, int y, int half>
-  __device__ __forceinline__ Vector<size> factors() const {
-    Vector<size> t;
+  __device__ __forceinline__ FloatVector<size> factors() const {
+    FloatVector<size> t;
     const auto& data = elements.data;
     const int hole = y * hole_block + elements.local_hole(y, half);
 #pragma unroll
     for (int n = 0; n < size; n += vector) {
-      t.load(n, &data.ov_factors[0][data.ov_index(elements.in_cta[x] + n, hole)]);
+      t.load_four(n, &data.ov_factors[0][data.ov_index(elements.in_cta[x] + n, hole)]);
     }
     return t;
   }
   /// The vvoo block of particle x and hole y of t1, for particle `slow` of the warp tile at the slow position.
   template <int size, int x, int y, int half>
-  __device__ __forceinline__ Vector<size> vvoo_of(int slow) const {
+  __device__ __forceinline__ FloatVector<size> vvoo_of(int slow) const {
     using Block = FloatVvoo<Config, x>;
-    const auto in_cta_tile = [&](int q) { return elements.first[q] - elements.data.cta_tile.particle[q]; };
-    const int warp_tile = in_cta_tile(Block::fast) / Config::warp_tile(Block::fast) *
-                          cta_extent<Config>(elements.data.cta_tile, Block::slow);
-    const int holes =
-        elements.local_hole(first_other(y), half) * hole_block + elements.local_hole(second_other(y), half);
-    const float* const from = reinterpret_cast<const float*>(vvoo + VvooPart<Config>(elements.data, x).read_offset(y)) +
-                              (warp_tile + in_cta_tile(Block::slow) + slow) * Block::slow_stride + holes * vector;
-    Vector<size> v;
-#pragma unroll
-    for (int n = 0; n < size; n += vector) v.load(n, from + n * Block::column);
-    return v;
+    return Block::template values<size>(Block::template of_lane<y>(elements, vvoo, half), slow, 0);
   }
 };
 

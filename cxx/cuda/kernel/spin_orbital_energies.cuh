@@ -91,15 +91,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       const CtaTile& cta_tile = elements.data.cta_tile;
       const auto holes = [&] { return elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half); };
       if constexpr (Config::converts_vvoo) {
-        const int of_holes = holes();
-        const VvooPart<Config> part(elements.data, x);
-        constexpr int values = Config::warp_tile(fast);
         row = FloatVvoo<Config, x>::slow_stride;
-        first = reinterpret_cast<const Vvoo*>(vvoo + part.read_offset(y)) +
-                ((elements.first[fast] - cta_tile.particle[fast]) / values * cta_extent<Config>(cta_tile, slow) +
-                 elements.first[slow] - cta_tile.particle[slow]) *
-                    row +
-                of_holes * FloatVvoo<Config, x>::vector;
+        first = FloatVvoo<Config, x>::template of_lane<y>(elements, vvoo, half);
         return;
       } else if constexpr (Config::staging == Staging::bulk) {
         const VvooPart<Config> part(elements.data, x);
@@ -143,26 +136,20 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   };
   template <int x, int y, std::same_as<float> T>
   struct VvooSlice<x, y, T> {
-    float of_b[slice_b];
+    FloatVector<slice_b> of_b;
     __device__ __forceinline__ VvooSlice(const VvooValues<x, y>& block, int n_other, int first_b) {
       if constexpr (Config::converts_vvoo) {
-        using Layout = FloatVvoo<Config, x>;
-        static_assert(Layout::fast == 1 && slice_b % Layout::vector == 0);
-#pragma unroll
-        for (int n = 0; n < slice_b; n += Layout::vector) {
-          const float4 four = *reinterpret_cast<const float4*>(block.first + n_other * Layout::slow_stride +
-                                                               (first_b + n) * Layout::column);
-          of_b[n] = four.x, of_b[n + 1] = four.y, of_b[n + 2] = four.z, of_b[n + 3] = four.w;
-        }
+        static_assert(FloatVvoo<Config, x>::fast == 1);
+        of_b = FloatVvoo<Config, x>::template values<slice_b>(block.first, n_other, first_b);
       } else {
 #pragma unroll
         for (int n = 0; n < slice_b; ++n) {
-          of_b[n] = x == 0 ? block.at(first_b + n, n_other) : block.at(n_other, first_b + n);
+          of_b.at[n] = x == 0 ? block.at(first_b + n, n_other) : block.at(n_other, first_b + n);
         }
       }
     }
     __device__ __forceinline__ float b(int n) const {
-      return of_b[n];
+      return of_b.at[n];
     }
   };
 
