@@ -1,29 +1,49 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "cxx/operands/panel_layout.hpp"
 
+/// Panels of integrals over two holes and two particles, or over one hole and three particles, are products of slabs of
+/// three-index factors.
 namespace trifuse {
 
-/// A product of two factor slabs, a part of the particles d of a right panel. The panel has rows [h,p,p'] over d. One
-/// of its two particles, b, is the first index of the slab `vv`; the other one, q, is the second index of the slab
-/// `ov`:
-///
-///     row [h,p,p'] over d  +=  sign * sum_Q ov[h,q,Q] vv[b,Q,d]
-///
-/// So each orbital b gives one matrix product, [h q, Q] times [Q, d].
-struct FactorProduct {
-  PanelKey vv;  ///< [b,Q,d]
-  PanelKey ov;  ///< [h,q,Q]
-  double sign;  ///< +1 or -1
-  int batched;  ///< which particle of the panel b is: 0 for b = p, q = p'; 1 for b = p', q = p
+/// The part of a panel that is made from factors, as rows in C order: the particles d of a right panel are rows
+/// [h,p,p'] over d, a vvoo block has rows [h,h',p] over p'.
+struct FactorRows {
+  std::array<std::int64_t, 3> extent;  ///< of the indices that number the rows
+  std::int64_t length;                 ///< of a row
+  std::int64_t count() const { return extent[0] * extent[1] * extent[2]; }
+  /// Distance, in rows, between neighbours in the index at `position`.
+  std::int64_t step(std::size_t position) const {
+    return position == 0 ? extent[1] * extent[2] : position == 1 ? extent[2] : 1;
+  }
 };
 
-/// The products whose sum is the part of the particles of a right panel: one in the spin-adapted formulation, (p d|p'
-/// h); one or two in the spin-orbital formulation, (p h|p' d) - (p d|p' h), as spins allow. Empty if the panel has no
-/// particles d. `space`: tiles of the panels. `right`: tiles {p, p', h} of a panel that the layout has.
-std::vector<FactorProduct> factor_products(const TileSpace& space, SpinFormulation formulation,
-                                           const PanelTiles& right);
+/// A product of two slabs of factors:
+///
+///     row [x,y,z] over n  +=  sign * sum_Q first[x,y,Q] second[z,Q,n]
+///
+/// where x, y and z are the indices of the rows in any order. So each z gives one matrix product, [x y, Q] times [Q,
+/// n].
+struct FactorProduct {
+  PanelKey first;       ///< factors_ov [x,y,Q]
+  PanelKey second;      ///< factors_vv [z,Q,n], or factors_ov [z,n,Q]
+  double sign;          ///< +1 or -1
+  std::size_t x, y, z;  ///< positions of the indices in FactorRows::extent
+};
+
+/// True for the panels that are made if integrals have factors: right panels, and vvoo blocks of integrals.
+bool made_from_factors(const Method& method, const PanelKey& key);
+/// The rows of a panel that are made from factors; their length is 0 if a right panel has no particles d. `space`:
+/// tiles of the panels. `key`: a panel of the layout for which made_from_factors() is true.
+FactorRows factor_rows(const TileSpace& space, SpinFormulation formulation, const PanelKey& key);
+/// The products whose sum these rows are: one in the spin-adapted formulation, (p d|p' h) or (p h|p' h'); one or two in
+/// the spin-orbital formulation, (p h|p' d) - (p d|p' h) or (p h|p' h') - (p h'|p' h), as spins allow. Empty if the
+/// rows are. Parameters: as of factor_rows().
+std::vector<FactorProduct> factor_products(const TileSpace& space, SpinFormulation formulation, const PanelKey& key);
 
 }  // namespace trifuse

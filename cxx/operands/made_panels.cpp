@@ -29,21 +29,26 @@ MadePanels::MadePanels(const PanelStore& store, std::int64_t budget_bytes)
 }
 
 PanelGuard MadePanels::acquire(const PanelKey& key) {
-  return cache_.acquire(layout_.number_of(key), layout_.whole_doubles(key),
-                        [&](std::span<double> rows) { make(key, rows); });
+  return cache_.acquire(number_of(key), layout_.whole_doubles(key), [&](std::span<double> values) {
+    if (key.kind == PanelKind::right) return make_right_panel(key, values);
+    multiply_factors(key, values.data(), factor_rows(layout_.tiles(), layout_.formulation(), key).length);
+  });
 }
 
-void MadePanels::make(const PanelKey& key, std::span<double> rows) const {
+void MadePanels::make_right_panel(const PanelKey& key, std::span<double> rows) const {
   ContractedIndex contracted{};
   right_contracted_index(layout_.tiles(), layout_.formulation(), tiles_of(key), contracted);
   const auto [particles, holes] = contracted_extent(layout_.tiles(), contracted);
-  const std::int64_t stride = layout_.rows(key).stride, numbers = particles + (layout_.two_sided() ? 2 : 1) * holes;
-  for (auto row = rows.begin(); row != rows.end(); row += stride) std::fill(row + numbers, row + stride, 0.0);
+  const PanelRows whole = layout_.rows(key);
+  const std::int64_t numbers = particles + (layout_.two_sided() ? 2 : 1) * holes;
+  for (auto row = rows.begin(); row != rows.end(); row += whole.stride) {
+    std::fill(row + numbers, row + whole.stride, 0.0);
+  }
   for (const AmplitudeSide side : {AmplitudeSide::right, AmplitudeSide::left}) {
     if (side == AmplitudeSide::left && !layout_.two_sided()) continue;
     copy_holes(PanelKey::right(tiles_of(key), side), holes, rows.data());
   }
-  multiply_factors(key, particles, rows.data());
+  multiply_factors(key, rows.data() + whole.particle_part, whole.stride);
 }
 
 void MadePanels::copy_holes(const PanelKey& key, std::int64_t holes, double* rows) const {
@@ -56,31 +61,30 @@ void MadePanels::copy_holes(const PanelKey& key, std::int64_t holes, double* row
   }
 }
 
-void MadePanels::multiply_factors(const PanelKey& key, std::int64_t particles, double* rows) const {
-  const PanelRows whole = layout_.rows(key);
-  const std::int64_t auxiliary = layout_.auxiliary();
-  const auto [np, npp, nh] = extents_of(layout_.tiles(), key);
+void MadePanels::multiply_factors(const PanelKey& key, double* to, std::int64_t stride) const {
+  const FactorRows rows = factor_rows(layout_.tiles(), layout_.formulation(), key);
+  const std::int64_t auxiliary = layout_.auxiliary(), length = rows.length;
   bool first = true;
   thread_local Buffer memory;
-  for (const FactorProduct& product : factor_products(layout_.tiles(), layout_.formulation(), tiles_of(key))) {
-    const Panel vv = store_.acquire_stored(product.vv), ov = store_.acquire_stored(product.ov);
-    // The rows are [h,p,p']. One of p and p' is b, the other one is q.
-    const std::int64_t b_step = product.batched == 0 ? npp : 1, q_step = product.batched == 0 ? 1 : npp;
-    const std::int64_t b_count = product.batched == 0 ? np : npp, q_count = product.batched == 0 ? npp : np;
-    const auto count = static_cast<std::size_t>(nh * q_count * particles);
+  for (const auto& [first_key, second_key, sign, x, y, z] :
+       factor_products(layout_.tiles(), layout_.formulation(), key)) {
+    const Panel one = store_.acquire_stored(first_key), other = store_.acquire_stored(second_key);
+    const bool transposed = second_key.kind == PanelKind::factors_ov;  // [z,n,Q] instead of [z,Q,n]
+    const std::int64_t x_count = rows.extent[x], y_count = rows.extent[y];
+    const auto count = static_cast<std::size_t>(x_count * y_count * length);
     memory.reserve(count);
-    for (std::int64_t b = 0; b < b_count; ++b) {
+    for (std::int64_t k = 0; k < rows.extent[z]; ++k) {
       const double* from = memory.data();
       std::fill_n(memory.data(), count, 0.0);
-      multiply_add(false, false, nh * q_count, particles, auxiliary, 1.0, ov.data, auxiliary,
-                   vv.data + b * auxiliary * particles, particles, memory.data(), particles);
-      for (std::int64_t h = 0; h < nh; ++h) {
-        for (std::int64_t q = 0; q < q_count; ++q, from += particles) {
-          double* const row = rows + (b * b_step + q * q_step + h * np * npp) * whole.stride + whole.particle_part;
+      multiply_add(false, transposed, x_count * y_count, length, auxiliary, 1.0, one.data, auxiliary,
+                   other.data + k * auxiliary * length, transposed ? auxiliary : length, memory.data(), length);
+      for (std::int64_t i = 0; i < x_count; ++i) {
+        for (std::int64_t j = 0; j < y_count; ++j, from += length) {
+          double* const row = to + (i * rows.step(x) + j * rows.step(y) + k * rows.step(z)) * stride;
           if (first) {
-            for (std::int64_t d = 0; d < particles; ++d) row[d] = product.sign * from[d];
+            for (std::int64_t n = 0; n < length; ++n) row[n] = sign * from[n];
           } else {
-            for (std::int64_t d = 0; d < particles; ++d) row[d] += product.sign * from[d];
+            for (std::int64_t n = 0; n < length; ++n) row[n] += sign * from[n];
           }
         }
       }

@@ -10,28 +10,34 @@ namespace trifuse {
 
 class PanelStore;
 
-/// The right panels of a layout with factors. A panel is made when it is acquired: BLAS multiplies slabs of factors to
-/// the particles of the rows, and the holes are copied. See CachedPanels for the memory of the panels. The elements
-/// have the same bits each time. Any thread may call any function.
+/// The panels that a layout makes from factors: right panels, and vvoo blocks of integrals. A panel is made when it is
+/// acquired: BLAS multiplies slabs of factors to the rows of the block, or to the particles of the rows of a right
+/// panel, whose holes are copied. See CachedPanels for the memory of the panels. The elements have the same bits each
+/// time. Any thread may call any function.
 class MadePanels {
  public:
   /// `store`: has the slabs and the holes, and must outlive this. `budget_bytes`: limit for the made panels, see
   /// CachedPanels.
   MadePanels(const PanelStore& store, std::int64_t budget_bytes);
 
-  /// Returns the whole rows of a right panel that the layout of the store has. `vector_margin` zeros follow the panel.
+  /// Returns the whole rows of a panel that the layout of the store makes. `vector_margin` zeros follow the panel.
   /// Passes on exceptions of `PanelStore::acquire_stored`.
   PanelGuard acquire(const PanelKey& key);
   /// True if a panel is in the cache or is being made.
-  bool contains(const PanelKey& key) const { return cache_.contains(layout_.number_of(key)); }
+  bool contains(const PanelKey& key) const { return cache_.contains(number_of(key)); }
   PanelTraffic traffic() const { return cache_.traffic(); }
 
  private:
-  void make(const PanelKey& key, std::span<double> rows) const;
+  /// The number of a panel in the cache.
+  std::int64_t number_of(const PanelKey& key) const {
+    return 2 * layout_.number_of(key) + (key.kind == PanelKind::vvoo ? 1 : 0);
+  }
+  void make_right_panel(const PanelKey& key, std::span<double> rows) const;
   /// Copies the holes of the side of `key` to the rows.
   void copy_holes(const PanelKey& key, std::int64_t holes, double* rows) const;
-  /// Computes the particles of the rows.
-  void multiply_factors(const PanelKey& key, std::int64_t particles, double* rows) const;
+  /// Computes the part of the rows that is made from factors. `to`: this part of the first row. `stride`: distance
+  /// between rows, in doubles.
+  void multiply_factors(const PanelKey& key, double* to, std::int64_t stride) const;
 
   const PanelStore& store_;
   const PanelLayout& layout_;

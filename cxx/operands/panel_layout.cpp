@@ -97,15 +97,22 @@ int particle_of_slab(const PanelKey& key) {
   return key.tiles[key.kind == PanelKind::factors_vv ? 0 : 1];
 }
 
-/// The keys of all slabs of factors from which right panels are made, in the order of their particles.
+/// The keys of all slabs of factors from which panels are made, in the order of their particles.
 std::vector<PanelKey> factor_slabs(const TileSpace& space, SpinFormulation formulation) {
   std::set<PanelKey> keys;
   for_each_panel(space, formulation, false, [&](const PanelTiles& tiles) {
-    for (const FactorProduct& product : factor_products(space, formulation, tiles)) {
-      keys.insert(product.vv);
-      keys.insert(product.ov);
+    for (const FactorProduct& product :
+         factor_products(space, formulation, PanelKey::right(tiles, AmplitudeSide::right))) {
+      keys.insert({product.first, product.second});
     }
   });
+  // Each hole and each particle of one spin are in a vvoo block.
+  for (int p = space.hole_tiles(); p < space.size(); ++p) {
+    for (int h = 0; h < space.hole_tiles(); ++h) {
+      const bool stored = space[p].partner == p && space[h].partner == h;
+      if (stored && space[h].spin() == space[p].spin()) keys.insert(PanelKey::factors_ov(h, p));
+    }
+  }
   std::vector<PanelKey> slabs(keys.begin(), keys.end());
   std::stable_sort(slabs.begin(), slabs.end(),
                    [](const PanelKey& x, const PanelKey& y) { return particle_of_slab(x) < particle_of_slab(y); });
@@ -153,6 +160,7 @@ std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
 PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
+      method_(problem.method),
       auxiliary_(PanelLayout::auxiliary_of(problem)),
       tiles_(tiles),
       indices_(of_vvoo + problem.method.sets().size()) {
@@ -206,10 +214,15 @@ std::int64_t PanelLayout::size_of(const PanelKey& key) const {
     case PanelKind::vvoo:
       break;
   }
-  return vvoo_doubles(tiles_, key.tiles);
+  return makes(key) ? 0 : vvoo_doubles(tiles_, key.tiles);
+}
+
+bool PanelLayout::makes(const PanelKey& key) const {
+  return has_factors() && made_from_factors(method_, key);
 }
 
 std::int64_t PanelLayout::whole_doubles(const PanelKey& key) const {
+  if (key.kind == PanelKind::vvoo) return vvoo_doubles(tiles_, key.tiles);
   return row_count(tiles_, tiles_of(key)) * rows(key).stride;
 }
 
@@ -273,10 +286,10 @@ void PanelLayout::visit_parts_of(const PanelKey& key, const std::function<void(c
     if (extent != nullptr && extent->doubles > 0) use(*extent);
   };
   use_part(key);
-  if (key.kind != PanelKind::right || !has_factors() || find(key) == nullptr) return;
-  for (const FactorProduct& product : factor_products(tiles_, formulation_, tiles_of(key))) {
-    use_part(product.vv);
-    use_part(product.ov);
+  if (!makes(key) || find(key) == nullptr) return;
+  for (const FactorProduct& product : factor_products(tiles_, formulation_, key)) {
+    use_part(product.first);
+    use_part(product.second);
   }
 }
 
@@ -322,9 +335,9 @@ std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
 namespace {
 
 /// Length of all left, right and vvoo panels, in doubles. `right_row`: length of a row of a right panel with this
-/// contracted index.
+/// contracted index. `vvoo_sets`: sets of disconnected factors whose vvoo blocks count.
 template <typename Row>
-std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row right_row) {
+std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row right_row, std::int64_t vvoo_sets) {
   std::int64_t doubles = 0;
   const int sides = problem.sides();
   for_each_panel(tiles, problem.formulation, true, [&](const PanelTiles& panel) {
@@ -337,31 +350,40 @@ std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row r
   for (int p1 = p.begin; p1 < p.end; ++p1) {
     for (int p2 = p1; p2 < p.end; ++p2) {
       for_each_vvoo_block_of(tiles, problem.formulation, p1, p2, [&](const std::array<int, 4>& block) {
-        doubles += problem.disconnected_sets() * vvoo_doubles(tiles, block);
+        doubles += vvoo_sets * vvoo_doubles(tiles, block);
       });
     }
   }
   return doubles;
 }
 
+/// Number of sets of disconnected factors whose vvoo blocks are not made from factors.
+std::int64_t stored_sets(const Problem& problem) {
+  const auto sets = problem.method.sets();
+  return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooFactor::v2; });
+}
+
 }  // namespace
 
 std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace& tiles) {
-  return panel_doubles(problem, tiles, [&](const ContractedExtent& extent) {
+  const auto row = [&](const ContractedExtent& extent) {
     return padded_row(extent.particles + problem.sides() * extent.holes);
-  });
+  };
+  return panel_doubles(problem, tiles, row, problem.disconnected_sets());
 }
 
 std::int64_t PanelLayout::made_doubles(const Problem& problem, const TileSpace& tiles) {
   if (auxiliary_of(problem) == 0) return 0;
-  return whole_doubles(problem, tiles) - panel_doubles(problem, tiles, [](const ContractedExtent&) { return 0; });
+  return whole_doubles(problem, tiles) -
+         panel_doubles(
+             problem, tiles, [](const ContractedExtent&) { return 0; }, stored_sets(problem));
 }
 
 std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return whole_doubles(problem, tiles);
-  std::int64_t doubles = panel_doubles(
-      problem, tiles, [&](const ContractedExtent& extent) { return hole_row(extent.holes, problem.sides()); });
+  const auto row = [&](const ContractedExtent& extent) { return hole_row(extent.holes, problem.sides()); };
+  std::int64_t doubles = panel_doubles(problem, tiles, row, stored_sets(problem));
   for (const PanelKey& key : factor_slabs(tiles, problem.formulation)) doubles += slab_doubles(tiles, auxiliary, key);
   return doubles;
 }
@@ -388,7 +410,7 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
     std::int64_t& largest = key.kind == PanelKind::factors_vv ? vv : ov;
     largest = std::max(largest, slab_doubles(tiles, auxiliary, key));
   }
-  return whole_panels + holes + vv + ov;
+  return whole_panels + std::max(holes + vv, ov) + ov;
 }
 
 }  // namespace trifuse

@@ -77,7 +77,8 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 ///
 /// If the integrals of a problem have factors (TileSource::factors), the layout has only the holes of its right panels,
 /// t2(l) or t2_left(l) | t2_right(l), and slabs of factors instead of the particles. The whole rows are made from them,
-/// see factor_products.hpp. So no panel of the layout grows like the integrals.
+/// see factor_products.hpp. So no panel of the layout grows like the integrals. Its vvoo blocks of integrals are empty;
+/// they are made from factors, too.
 ///
 /// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
 /// linear layout is divided into sections. The sections of one rank are adjacent.
@@ -95,14 +96,16 @@ class PanelLayout {
   bool two_sided() const { return two_sided_; }
   const TileSpace& tiles() const { return tiles_; }
   /// Number of sets of factors of the disconnected triples, see Method::sets().
-  std::size_t sets() const { return indices_.size() - of_vvoo; }
+  std::size_t sets() const { return method_.sets().size(); }
 
   /// Number of auxiliary functions of the factors; 0 if the layout has integrals.
   std::int64_t auxiliary() const { return auxiliary_; }
   bool has_factors() const { return auxiliary_ > 0; }
+  /// True if a panel, or the particles of its rows, are made from slabs of factors.
+  bool makes(const PanelKey& key) const;
 
   /// Returns the extent of a panel; null if the problem has no such panel. With factors, the extent of a right panel is
-  /// that of its holes. It is empty if the contracted index has no holes.
+  /// that of its holes. It is empty if the contracted index has no holes. That of a vvoo block of integrals is empty.
   const PanelExtent* find(const PanelKey& key) const;
   /// The tiles of a key as one number. Panels of one kind, side and set have different numbers.
   std::int64_t number_of(const PanelKey& key) const;
@@ -111,10 +114,10 @@ class PanelLayout {
   /// Returns the rows of a left or right panel in the layout. They differ from `rows` for right panels if there are
   /// factors; then `particle_part` has no meaning.
   PanelRows stored_rows(const PanelKey& key) const;
-  /// Length of a whole left or right panel, in doubles.
+  /// Length of a whole left or right panel, or of a vvoo block, in doubles.
   std::int64_t whole_doubles(const PanelKey& key) const;
-  /// Calls `use` with the extent of a panel, and of each slab of factors from which a right panel is made. Leaves out
-  /// empty extents.
+  /// Calls `use` with the extent of a panel, and of each slab of factors from which it is made. Leaves out empty
+  /// extents.
   void visit_parts_of(const PanelKey& key, const std::function<void(const PanelExtent& extent)>& use) const;
   /// Calls `use` once for each panel of the layout that is not empty, in the order of the layout.
   void visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const;
@@ -138,10 +141,10 @@ class PanelLayout {
   /// Returns the length of all left, right and vvoo panels as tasks read them, in doubles. It is the same as
   /// `required_doubles` if there are no factors.
   static std::int64_t whole_doubles(const Problem& problem, const TileSpace& tiles);
-  /// Returns the length of all right panels that are made from factors, in doubles; 0 if there are no factors.
+  /// Returns the length of all whole panels that are made from factors, in doubles; 0 if there are no factors.
   static std::int64_t made_doubles(const Problem& problem, const TileSpace& tiles);
   /// Returns an upper limit for the panels that a task of the CPU executor uses at the same time, in doubles. With
-  /// factors, it includes the slabs and the holes from which one right panel is made. No panel of the layout is longer.
+  /// factors, it includes the slabs and the holes from which one panel is made. No panel of the layout is longer.
   static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);
 
  private:
@@ -161,6 +164,7 @@ class PanelLayout {
 
   SpinFormulation formulation_;
   bool two_sided_;
+  Method method_;
   std::int64_t auxiliary_;
   TileSpace tiles_;
   std::vector<Index> indices_;  ///< see of_left ... of_vvoo; one more for each further set

@@ -395,6 +395,7 @@ void PanelLoader::load_t1_factors(const Problem& problem, std::span<std::vector<
 void PanelLoader::load_vvoo(const Problem& problem) {
   constexpr Space h = Space::hole, p = Space::particle;
   for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
+    if (layout_.makes(PanelKey::vvoo(n, {}))) continue;
     const DisconnectedSet& set = problem.method.sets()[n];
     const bool integrals = set.vvoo == VvooFactor::v2;
     const TileSource& source = integrals ? *problem.right : problem.left_source();

@@ -112,9 +112,10 @@ void PanelStore::limit_made_panels(std::int64_t bytes) {
 }
 
 Panel PanelStore::acquire(const PanelKey& key) const {
-  if (key.kind != PanelKind::right || !layout_.has_factors()) return acquire_stored(key);
+  if (!layout_.makes(key)) return acquire_stored(key);
   if (layout_.find(key) == nullptr) return {};
   PanelGuard guard = made_->acquire(key);
+  if (key.kind == PanelKind::vvoo) return {guard.data(), 1, std::move(guard)};
   const PanelRows rows = layout_.rows(key);
   return {guard.data() + rows.begin, rows.stride, std::move(guard)};
 }
@@ -130,7 +131,7 @@ Panel PanelStore::acquire_stored(const PanelKey& key) const {
 }
 
 void PanelStore::prefetch(const PanelKey& key) const {
-  if (!others_ || (made_ && key.kind == PanelKind::right && made_->contains(key))) return;
+  if (!others_ || (layout_.makes(key) && made_->contains(key))) return;
   layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
     if (!own_.contains(extent)) others_->prefetch(extent.begin, extent.doubles);
   });

@@ -61,7 +61,7 @@ class PanelStore {
   /// Allows this rank to acquire panels of other ranks. `cache_bytes`: limit for the cached panels; panels in use may
   /// exceed it.
   void fetch_others(std::int64_t cache_bytes);
-  /// Limits the memory of right panels that are made from factors. Panels in use may exceed it. Must be called before
+  /// Limits the memory of panels that are made from factors. Panels in use may exceed it. Must be called before
   /// panels are acquired. `bytes`: the limit; without this call it is `default_made_bytes`.
   void limit_made_panels(std::int64_t bytes);
   static constexpr std::int64_t default_made_bytes = std::int64_t{2} << 30;
@@ -72,11 +72,12 @@ class PanelStore {
   bool has_panels() const { return has_panels_; }
 
   /// Returns a whole panel; its data are null if the problem has no such panel. Fetches a panel of another rank, and
-  /// makes a right panel from factors, if it is not in a cache. A panel of another rank requires an earlier
+  /// makes a panel from factors, if it is not in a cache. A panel of another rank requires an earlier
   /// fetch_others(). Passes on exceptions of the fetch. Any thread may call this and all functions below.
   Panel acquire(const PanelKey& key) const;
   /// Returns the part of a panel that the layout contains. It differs from `acquire` for a right panel of a layout with
-  /// factors: its rows are the holes l of the side of `key`. The data are null if the contracted index has no holes.
+  /// factors: its rows are the holes l of the side of `key`. The data are null if the contracted index has no holes,
+  /// and for a vvoo block that is made from factors.
   Panel acquire_stored(const PanelKey& key) const;
   /// Announces that a panel will be acquired soon. A background thread may fetch it.
   void prefetch(const PanelKey& key) const;
@@ -96,7 +97,7 @@ class PanelStore {
   std::int64_t bytes_read() const { return bytes_read_; }
   /// Traffic of panels of other ranks so far.
   PanelTraffic traffic() const { return others_ ? others_->traffic() : PanelTraffic{}; }
-  /// The right panels that were made from factors so far.
+  /// The panels that were made from factors so far.
   PanelTraffic made_panels() const { return made_ ? made_->traffic() : PanelTraffic{}; }
   /// Size of all panels of other ranks that these tasks read, in bytes. At least this much must be fetched for the
   /// tasks. `tasks`: tasks of `tiles()`.
@@ -119,7 +120,7 @@ class PanelStore {
   Buffer alone_;                                 ///< memory of all panels if this process stores them all
   std::unique_ptr<SharedArray> array_;           ///< memory of the panels if several ranks store them
   std::unique_ptr<RemotePanels> others_;         ///< cache of other ranks' panels; null before fetch_others()
-  std::unique_ptr<MadePanels> made_;             ///< right panels made from factors; null without factors
+  std::unique_ptr<MadePanels> made_;             ///< panels made from factors; null without factors
   std::int64_t bytes_read_ = 0;
   bool has_panels_ = true;
 };

@@ -28,14 +28,10 @@ std::uint64_t key_of(const gpu::PanelName& name) {
   return key;
 }
 
-/// Number of rows of a panel.
-std::int64_t row_count(const gpu::Packing& packing) {
-  return std::int64_t{packing.extent[0]} * packing.extent[1] * packing.extent[2];
-}
-
 /// Size of a panel in host memory, doubles.
 std::int64_t host_doubles(const gpu::Packing& packing) {
-  return row_count(packing) * (packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted));
+  const std::int64_t rows = std::int64_t{packing.extent[0]} * packing.extent[1] * packing.extent[2];
+  return rows * (packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted));
 }
 
 }  // namespace
@@ -66,23 +62,21 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   panel_begin_.reserve(plan.tasks.size() + 1);
   panel_begin_.push_back(0);
   double bytes = 0.0;
-  // Sets how the device makes a right panel from factors.
-  const auto add_making = [&](const PanelTiles& tiles, const gpu::Packing& packing) {
-    ContractedIndex index{};
-    right_contracted_index(plan.tiles, plan.formulation, tiles, index);
-    const ContractedExtent extent = contracted_extent(plan.tiles, index);
-    sent_.back() =
-        static_cast<double>(row_count(packing) * padded_row(problem.sides() * extent.holes)) * sizeof(double);
-    const auto products = factor_products(plan.tiles, plan.formulation, tiles);
+  // Sets how the device makes a panel from factors. Of a right panel the holes are sent.
+  const auto add_making = [&](const PanelKey& key, const gpu::Packing& packing) {
+    const FactorRows rows = factor_rows(plan.tiles, plan.formulation, key);
+    const std::int64_t holes = key.kind == PanelKind::right ? packing.contracted - rows.length : 0;
+    sent_.back() = static_cast<double>(rows.count() * padded_row(problem.sides() * holes)) * sizeof(double);
+    const auto products = factor_products(plan.tiles, plan.formulation, key);
     for (const FactorProduct& product : products) {
-      for (const PanelKey& slab : {product.vv, product.ov}) {
+      for (const PanelKey& slab : {product.first, product.second}) {
         const auto [it, is_new] = slab_numbers.try_emplace(slab, static_cast<std::uint32_t>(slab_bytes_.size()));
         if (is_new) slab_bytes_.push_back(static_cast<double>(gpu::slab_shape(plan.tiles, auxiliary, slab).bytes()));
         slabs_.push_back(it->second);
       }
     }
-    making_.back() = 2.0 * static_cast<double>(products.size()) * static_cast<double>(row_count(packing)) *
-                     static_cast<double>(extent.particles) * static_cast<double>(auxiliary);
+    making_.back() = 2.0 * static_cast<double>(products.size()) * static_cast<double>(rows.count() * rows.length) *
+                     static_cast<double>(auxiliary);
   };
   const auto add = [&](const gpu::PanelName& name) {
     const auto [it, is_new] = panel_numbers.try_emplace(key_of(name), static_cast<std::uint32_t>(sent_.size()));
@@ -92,8 +86,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
       sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
       on_device_.push_back(static_cast<double>(gpu::packed_bytes(packing, name.format)));
       making_.push_back(0.0);
-      const auto [p, pp, h, unused] = name.key.tiles;
-      if (auxiliary > 0 && name.key.kind == PanelKind::right) add_making({p, pp, h}, packing);
+      if (auxiliary > 0 && made_from_factors(problem.method, name.key)) add_making(name.key, packing);
       slab_begin_.push_back(static_cast<std::uint32_t>(slabs_.size()));
       last_task.push_back(plan.tasks.size());
     }

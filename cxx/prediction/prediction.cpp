@@ -25,6 +25,8 @@ namespace {
 
 /// Host memory of a process besides operands: libraries and buffers, with GPUs also the CUDA runtime and pinned memory.
 constexpr double process_bytes = 100e6, process_bytes_with_gpus = 500e6;
+/// Buffers of the threads of a process with GPUs that read and multiply factors. Measured with 16 and 32 cores.
+constexpr double factor_buffer_bytes = 400e6;
 
 /// Bytes as an integer. Assumed machines may have more memory than that.
 std::int64_t whole_bytes(double bytes) {
@@ -132,7 +134,7 @@ void set_exchange(const Inspection& inspection, const gpu::PanelDemand& demand, 
 /// Floating-point operations with factors besides the panels of tasks, and the size of the factors.
 struct FactorCost {
   double check = 0.0;     ///< of the check of the input, which makes ovov and two terms of the singles equation
-  double operands = 0.0;  ///< of left panels and vvoo blocks
+  double operands = 0.0;  ///< of the integrals of left panels
   double bytes = 0.0;     ///< of the factors of oo and ov, which each rank stores while it reads operands
   /// What each rank stores for the check of the input. If irreps forbid elements of ovvv, the check makes them all, and
   /// needs a slab of the factors of vv, too.
@@ -167,7 +169,7 @@ FactorCost factor_cost(const Problem& problem) {
   cost.check_bytes = cost.bytes + slab_bytes;
   const double pairs = holes * particles;
   cost.check = 6.0 * naux * pairs * pairs + (irreps ? naux * pairs * particles * particles : 0.0);
-  cost.operands = 2.0 * naux * pairs * (pairs + holes * holes);
+  cost.operands = 2.0 * naux * pairs * holes * holes;
   return cost;
 }
 
@@ -181,8 +183,9 @@ double peak_bytes(const Prediction& prediction, double made, double tasks, doubl
       prediction.shared_operands ? std::min<double>(exchanged_factor_bytes, prediction.factor_bytes / job.ranks) : 0.0;
   const double computing =
       prediction.operand_bytes + std::max(prediction.factor_bytes + exchanged, made + prediction.fetched_bytes);
+  const double with_gpus = process_bytes_with_gpus + (prediction.factor_bytes > 0.0 ? factor_buffer_bytes : 0.0);
   return std::max(computing, prediction.factor_check_bytes + sums + exchanged) +
-         (job.gpus > 0 ? process_bytes_with_gpus : process_bytes) + bytes_per_task * tasks;
+         (job.gpus > 0 ? with_gpus : process_bytes) + bytes_per_task * tasks;
 }
 
 /// Writes a sentence if the panels of a task do not fit into the memory of a GPU. `what`: the task.

@@ -215,9 +215,9 @@ TEST(DeviceBudget, HasMorePinnedBuffersIfTheyAreASmallPart) {
   EXPECT_EQ(panel_slots(140 * gib, demand), fewest_panel_slots);
 }
 
-TEST(Demand, OfFactorsIsAnUpperBoundOfWhatRightPanelsAreMadeFrom) {
+TEST(Demand, OfFactorsIsAnUpperBoundOfWhatPanelsAreMadeFrom) {
   for_each_factored_problem([](const FactoredProblem& problem, const TileSpace& tiles) {
-    const PanelLayout layout(problem.of_factors, tiles);
+    const PanelLayout layout(problem.of_factors, tiles), stored(problem.of_integrals, tiles);
     const auto bytes_of = [&](const PanelKey& key) {
       return Arena::rounded(slab_shape(tiles, layout.auxiliary(), key).bytes());
     };
@@ -228,21 +228,20 @@ TEST(Demand, OfFactorsIsAnUpperBoundOfWhatRightPanelsAreMadeFrom) {
         EXPECT_GE(slab_shape(tiles, layout.auxiliary(), key).bytes(),
                   extent.doubles * static_cast<std::int64_t>(sizeof(double)));
       }
-      if (key.kind != PanelKind::right) return;
-      const PanelTiles panel{key.tiles[0], key.tiles[1], key.tiles[2]};
+    });
+    stored.visit([&](const PanelKey& key, const PanelExtent&) {
+      if (!layout.makes(key)) return;
       std::set<PanelKey> needed;
-      for (const FactorProduct& product : factor_products(tiles, layout.formulation(), panel)) {
-        needed.insert({product.vv, product.ov});
+      for (const FactorProduct& product : factor_products(tiles, layout.formulation(), key)) {
+        needed.insert({product.first, product.second});
       }
       std::int64_t bytes = 0;
       for (const PanelKey& slab : needed) bytes += bytes_of(slab);
       at_once = std::max(at_once, bytes);
-      ContractedIndex contracted{};
-      ASSERT_TRUE(right_contracted_index(tiles, layout.formulation(), panel, contracted));
-      const std::int64_t row = SlabShape::even_row(contracted_extent(tiles, contracted).particles);
-      const std::int64_t rows_of_hole = tiles[panel[0]].size * tiles[panel[1]].size;
-      block = std::max(block, hole_block * rows_of_hole * row * std::int64_t{sizeof(double)});
-      largest = std::max(largest, tiles[panel[2]].size * rows_of_hole * row * std::int64_t{sizeof(double)});
+      const FactorRows rows = factor_rows(tiles, layout.formulation(), key);
+      const std::int64_t row_bytes = SlabShape::even_row(rows.length) * std::int64_t{sizeof(double)};
+      block = std::max(block, hole_block * rows.step(0) * row_bytes);
+      largest = std::max(largest, rows.count() * row_bytes);
     });
     const PanelDemand demand = panel_demand(problem.of_factors, tiles, in_doubles);
     EXPECT_GT(slabs, 0);

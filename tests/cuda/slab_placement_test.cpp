@@ -38,9 +38,8 @@ std::vector<std::vector<PanelKey>> slabs_of_panels(const PanelLayout& panels) {
   panels.visit([&](const PanelKey& key, const PanelExtent&) {
     if (key.kind != PanelKind::right) return;
     lists.emplace_back();
-    for (const FactorProduct& product :
-         factor_products(panels.tiles(), panels.formulation(), {key.tiles[0], key.tiles[1], key.tiles[2]})) {
-      lists.back().insert(lists.back().end(), {product.vv, product.ov});
+    for (const FactorProduct& product : factor_products(panels.tiles(), panels.formulation(), key)) {
+      lists.back().insert(lists.back().end(), {product.first, product.second});
     }
   });
   for (const PanelKey& slab : slabs_of(panels)) lists.push_back({slab});

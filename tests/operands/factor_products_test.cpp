@@ -18,38 +18,43 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// The particles of a row [h,p,p'] of a right panel, multiplied out element by element.
-class MultipliedRow {
+/// The rows of a panel that are made from factors, multiplied out element by element.
+class MultipliedRows {
  public:
-  MultipliedRow(const PanelStore& store, const PanelKey& right)
-      : space_(store.tiles()), auxiliary_(store.layout().auxiliary()), right_(right) {
-    const PanelTiles tiles{right.tiles[0], right.tiles[1], right.tiles[2]};
-    for (const FactorProduct& product : factor_products(space_, store.layout().formulation(), tiles)) {
+  MultipliedRows(const PanelStore& store, const PanelKey& key)
+      : auxiliary_(store.layout().auxiliary()), rows_(factor_rows(store.tiles(), store.layout().formulation(), key)) {
+    for (const FactorProduct& product : factor_products(store.tiles(), store.layout().formulation(), key)) {
       products_.push_back(product);
-      vv_.push_back(store.acquire(product.vv));
-      ov_.push_back(store.acquire(product.ov));
+      first_.push_back(store.acquire(product.first));
+      second_.push_back(store.acquire(product.second));
     }
   }
 
+  const FactorRows& rows() const { return rows_; }
   std::size_t products() const { return products_.size(); }
-  double element(std::int64_t h, const std::array<std::int64_t, 2>& p, std::int64_t d, std::int64_t particles) const {
+  /// Element `n` of row `row`.
+  double element(std::int64_t row, std::int64_t n) const {
+    const auto& extent = rows_.extent;
+    const std::array<std::int64_t, 3> at = {row / (extent[1] * extent[2]), row / extent[2] % extent[1],
+                                            row % extent[2]};
     double sum = 0.0;
-    for (std::size_t n = 0; n < products_.size(); ++n) {
-      const auto batched = static_cast<std::size_t>(products_[n].batched), other = 1 - batched;
-      const std::int64_t others = space_[right_.tiles[other]].size;
-      const double* const vv = vv_[n].data + p[batched] * auxiliary_ * particles + d;
-      const double* const ov = ov_[n].data + (h * others + p[other]) * auxiliary_;
-      for (std::int64_t q = 0; q < auxiliary_; ++q) sum += products_[n].sign * ov[q] * vv[q * particles];
+    for (std::size_t m = 0; m < products_.size(); ++m) {
+      const FactorProduct& product = products_[m];
+      const bool of_particles = product.second.kind == PanelKind::factors_vv;
+      const double* const first = first_[m].data + (at[product.x] * extent[product.y] + at[product.y]) * auxiliary_;
+      const double* const second =
+          second_[m].data + at[product.z] * auxiliary_ * rows_.length + (of_particles ? n : n * auxiliary_);
+      const std::int64_t step = of_particles ? rows_.length : 1;
+      for (std::int64_t q = 0; q < auxiliary_; ++q) sum += product.sign * first[q] * second[q * step];
     }
     return sum;
   }
 
  private:
-  const TileSpace& space_;
   std::int64_t auxiliary_;
-  PanelKey right_;
+  FactorRows rows_;
   std::vector<FactorProduct> products_;
-  std::vector<Panel> vv_, ov_;
+  std::vector<Panel> first_, second_;
 };
 
 TEST(FactorProducts, AreTheParticlesOfRightPanels) {
@@ -69,15 +74,15 @@ TEST(FactorProducts, AreTheParticlesOfRightPanels) {
       right_contracted_index(tiles, problem.of_factors.formulation, {key.tiles[0], key.tiles[1], key.tiles[2]},
                              contracted);
       const auto [particles, holes] = contracted_extent(tiles, contracted);
-      const MultipliedRow row(store, key);
-      numbers.insert(row.products());
+      const MultipliedRows made(store, key);
+      EXPECT_EQ(made.rows().length, particles);
+      numbers.insert(made.products());
       const Panel of_holes = store.acquire_stored(key);
       EXPECT_EQ(of_holes.data == nullptr, holes == 0);
-      const std::int64_t np = tiles[key.tiles[0]].size, npp = tiles[key.tiles[1]].size, nh = tiles[key.tiles[2]].size;
-      for (std::int64_t n = 0; n < nh * np * npp; ++n) {
+      for (std::int64_t n = 0; n < made.rows().count(); ++n) {
         const double* const expected = whole.data - rows.begin + n * whole.stride;
         for (std::int64_t d = 0; d < particles; ++d) {
-          const double found = row.element(n / (np * npp), {n / npp % np, n % npp}, d, particles);
+          const double found = made.element(n, d);
           ASSERT_NEAR(found, expected[rows.particle_part + d], 1e-15) << n << " " << d;
           largest = std::max(largest, std::abs(found));
         }
@@ -89,6 +94,46 @@ TEST(FactorProducts, AreTheParticlesOfRightPanels) {
     EXPECT_GT(largest, 1e-4);
   });
   EXPECT_EQ(numbers, (std::set<std::size_t>{0, 1, 2}));
+}
+
+TEST(FactorProducts, AreVvooBlocksOfIntegrals) {
+  std::set<std::size_t> numbers;
+  for_each_factored_problem([&](const FactoredProblem& problem, const TileSpace& tiles) {
+    const PanelStore stored(problem.of_integrals, tiles), store(problem.of_factors, tiles);
+    double largest = 0.0;
+    stored.layout().visit([&](const PanelKey& key, const PanelExtent& extent) {
+      if (key.kind != PanelKind::vvoo) return;
+      ASSERT_NE(store.layout().find(key), nullptr);
+      EXPECT_EQ(store.layout().find(key)->doubles, 0);
+      EXPECT_EQ(store.layout().whole_doubles(key), extent.doubles);
+      EXPECT_EQ(store.acquire_stored(key).data, nullptr);
+      const Panel block = stored.acquire(key);
+      const MultipliedRows made(store, key);
+      EXPECT_EQ(made.rows().count() * made.rows().length, extent.doubles);
+      numbers.insert(made.products());
+      for (std::int64_t n = 0; n < extent.doubles; ++n) {
+        const double found = made.element(n / made.rows().length, n % made.rows().length);
+        ASSERT_NEAR(found, block.data[n], 1e-15) << n;
+        largest = std::max(largest, std::abs(found));
+      }
+    });
+    EXPECT_GT(largest, 1e-4);
+  });
+  EXPECT_EQ(numbers, (std::set<std::size_t>{1, 2}));
+}
+
+TEST(FactorProducts, LeaveBlocksOfAmplitudesInTheLayout) {
+  FactoredProblem problem(open_shell(Reference::uhf, {4, 3, 5, 6}), SpinFormulation::spin_orbital);
+  problem.of_factors.method = ccsd_t_with_fock;
+  const PanelLayout layout(problem.of_factors, problem.with_factors.tiles());
+  std::set<std::size_t> sets;
+  std::int64_t doubles = 0;
+  layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    doubles += extent.doubles;
+    if (key.kind == PanelKind::vvoo) sets.insert(key.set);
+  });
+  EXPECT_EQ(sets, (std::set<std::size_t>{1})) << "t2 beside f_ov";
+  EXPECT_EQ(doubles, PanelLayout::required_doubles(problem.of_factors, problem.with_factors.tiles()));
 }
 
 TEST(FactorProducts, ReadAllSlabsOfTheLayoutAndNoOther) {

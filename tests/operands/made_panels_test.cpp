@@ -20,18 +20,24 @@ namespace {
 
 using namespace trifuse::testing;
 
-std::vector<PanelKey> right_panels(const PanelLayout& layout) {
+/// The panels that are made: all right panels and all vvoo blocks. `stored`: the layout of stored integrals.
+std::vector<PanelKey> made_panels(const PanelLayout& stored) {
   std::vector<PanelKey> keys;
-  layout.visit([&](const PanelKey& key, const PanelExtent&) {
-    if (key.kind == PanelKind::right) keys.push_back(key);
+  stored.visit([&](const PanelKey& key, const PanelExtent&) {
+    if (key.kind == PanelKind::right || key.kind == PanelKind::vvoo) keys.push_back(key);
   });
   return keys;
 }
 
-/// All numbers of a right panel, with the zeros behind its rows and behind the panel.
+/// The first number of a panel in memory.
+const double* first_number(const PanelStore& store, const PanelKey& key, const Panel& panel) {
+  return panel.data - (key.kind == PanelKind::right ? store.layout().rows(key).begin : 0);
+}
+
+/// All numbers of a panel, with the zeros behind its rows and behind the panel.
 std::vector<double> numbers_of(const PanelStore& store, const PanelKey& key) {
   const Panel panel = store.acquire(key);
-  const double* const first = panel.data - store.layout().rows(key).begin;
+  const double* const first = first_number(store, key, panel);
   return {first, first + store.layout().whole_doubles(key) + (store.layout().has_factors() ? vector_margin : 0)};
 }
 
@@ -40,8 +46,10 @@ TEST(MadePanels, AreThoseOfStoredIntegrals) {
     const PanelStore stored(problem.of_integrals, tiles), store(problem.of_factors, tiles);
     PanelStore without_room(problem.of_factors, tiles);
     without_room.limit_made_panels(0);
-    const std::vector<PanelKey> keys = right_panels(stored.layout());
+    const std::vector<PanelKey> keys = made_panels(stored.layout());
     for (const PanelKey& key : keys) {
+      EXPECT_TRUE(store.layout().makes(key));
+      EXPECT_FALSE(stored.layout().makes(key));
       const std::vector<double> expected = numbers_of(stored, key), found = numbers_of(store, key);
       EXPECT_EQ(store.acquire(key).stride, stored.acquire(key).stride);
       ASSERT_EQ(found.size(), expected.size() + vector_margin);
@@ -80,7 +88,7 @@ TEST_P(MadePanelsWithin, AreRightForAllThreads) {
   const FactoredProblem problem(closed_shell(6, 11), SpinFormulation::spin_adapted, true);
   const TileSpace tiles = problem.with_factors.tiles().retiled(2, 3);
   PanelStore store(problem.of_factors, tiles);
-  const std::vector<PanelKey> keys = right_panels(store.layout());
+  const std::vector<PanelKey> keys = made_panels(PanelLayout(problem.of_integrals, tiles));
   std::vector<std::vector<double>> expected;
   for (const PanelKey& key : keys) expected.push_back(numbers_of(store, key));
   store.limit_made_panels(GetParam());
@@ -92,7 +100,7 @@ TEST_P(MadePanelsWithin, AreRightForAllThreads) {
       const std::size_t n = random() % keys.size(), m = random() % keys.size();
       const Panel one = store.acquire(keys[n]), other = store.acquire(keys[m]);
       for (const auto& [panel, number] : {std::pair(&one, n), std::pair(&other, m)}) {
-        const double* const first = panel->data - store.layout().rows(keys[number]).begin;
+        const double* const first = first_number(store, keys[number], *panel);
         if (!std::equal(expected[number].begin(), expected[number].end(), first)) ++wrong[thread];
       }
     }

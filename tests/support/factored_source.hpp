@@ -15,8 +15,8 @@
 
 namespace trifuse::testing {
 
-/// A made-up molecule whose blocks {p p|h p} are sums of products of made-up factors. Its other blocks are those of
-/// `make_synthetic_source`.
+/// A made-up molecule whose blocks {p p|h p} and {p p|h h} are sums of products of made-up factors. Its other blocks
+/// are those of `make_synthetic_source`.
 class FactoredSource final : public TileSource, public FactorSource {
  public:
   /// `hides_factors`: true for a source that seems to store the same integrals.
@@ -69,18 +69,16 @@ class FactoredSource final : public TileSource, public FactorSource {
     blocks_->read_t2(p1, p2, h3, h4, block);
   }
   void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override {
-    if (tiles()[g3].space() == Space::hole || tiles()[g2].space() == Space::hole) {
-      return blocks_->read_v2(g3, g4, g1, g2, block);
-    }
+    if (tiles()[g3].space() == Space::hole) return blocks_->read_v2(g3, g4, g1, g2, block);
     const std::array<Tile, 4> tile{tiles()[g3], tiles()[g4], tiles()[g1], tiles()[g2]};
     const auto first = [&](std::size_t k) { return tile[k].offset; };
     std::size_t n = 0;
     for (std::int64_t p = first(0); p < first(0) + tile[0].size; ++p) {
       for (std::int64_t q = first(1); q < first(1) + tile[1].size; ++q) {
-        for (std::int64_t h = first(2); h < first(2) + tile[2].size; ++h) {
-          for (std::int64_t d = first(3); d < first(3) + tile[3].size; ++d) {
-            block[n] = tile[0].spin() == tile[2].spin() ? integral(p, h, q, d) : 0.0;
-            if (tile[0].spin() == tile[3].spin()) block[n] -= integral(p, d, q, h);
+        for (std::int64_t r = first(2); r < first(2) + tile[2].size; ++r) {
+          for (std::int64_t s = first(3); s < first(3) + tile[3].size; ++s) {
+            block[n] = tile[0].spin() == tile[2].spin() ? integral(p, r, q, s) : 0.0;
+            if (tile[0].spin() == tile[3].spin()) block[n] -= integral(p, s, q, r);
             ++n;
           }
         }

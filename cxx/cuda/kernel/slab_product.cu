@@ -29,15 +29,17 @@ constexpr int warps = 4, threads = 32 * warps;
 constexpr int doubles_of_copy = 2;  ///< one asynchronous copy of 16 bytes
 constexpr int row_gap = 4;          ///< doubles between rows in shared memory; without them banks collide
 
-/// How a CTA divides its tile of C, which has 64 rows and `columns` columns.
-template <int columns>
+/// How a CTA divides its tile of C, which has 64 rows and `columns` columns. `transposed`: SlabProduct::b_transposed.
+template <int columns, bool transposed>
 struct Tiling {
   static constexpr int warp_columns = 32, warps_n = columns / warp_columns, warps_m = warps / warps_n;
   static constexpr int warp_rows = tile_rows / warps_m;
   static constexpr int fragments_m = warp_rows / fragment_rows, fragments_n = warp_columns / fragment_columns;
-  static constexpr int a_row = k_tile + row_gap,
-                       b_row = columns + row_gap;                   ///< strides in shared memory
-  static constexpr int stage = tile_rows * a_row + k_tile * b_row;  ///< doubles
+  // The k-tile of B is [k, column] in shared memory, transposed [column, k].
+  static constexpr int b_rows = transposed ? columns : k_tile, b_length = transposed ? k_tile : columns;
+  static constexpr int a_row = k_tile + row_gap, b_row = b_length + row_gap;             ///< strides in shared memory
+  static constexpr int b_k = transposed ? 1 : b_row, b_column = transposed ? b_row : 1;  ///< strides in shared memory
+  static constexpr int stage = tile_rows * a_row + b_rows * b_row;                       ///< doubles
   static constexpr int shared_bytes = stages * stage * static_cast<int>(sizeof(double));
 };
 
@@ -49,79 +51,85 @@ __device__ __forceinline__ void copy_pair(double* to, const double* from, int in
   __pipeline_memcpy_async(to, from, doubles_of_copy * size, (doubles_of_copy - exist) * size);
 }
 
-/// The elements of A and B that one thread loads, k-tile by k-tile.
-template <int columns>
+/// The elements that one thread loads of an operand, k-tile by k-tile: of rows whose elements are contiguous. A k-tile
+/// is `rows` rows of `length` elements, with a stride of `stride` in shared memory. `along_rows`: whether k numbers the
+/// elements of a row, or the rows.
+template <int rows, int length, int stride, bool along_rows>
 class Loader {
-  using T = Tiling<columns>;
-  static constexpr int pairs_of_a_row = k_tile / doubles_of_copy, pairs_of_b_row = columns / doubles_of_copy;
-  static constexpr int a_rows_at_once = threads / pairs_of_a_row, b_rows_at_once = threads / pairs_of_b_row;
-  static constexpr int a_copies = tile_rows / a_rows_at_once, b_copies = k_tile / b_rows_at_once;
+  static constexpr int pairs_of_row = length / doubles_of_copy, rows_at_once = threads / pairs_of_row;
+  static constexpr int copies = rows / rows_at_once;
 
  public:
-  __device__ __forceinline__ explicit Loader(const SlabProduct& p)
-      : a_row_(static_cast<int>(threadIdx.x) / pairs_of_a_row),
-        a_k_(static_cast<int>(threadIdx.x) % pairs_of_a_row * doubles_of_copy),
-        b_k_(static_cast<int>(threadIdx.x) / pairs_of_b_row),
-        b_column_(static_cast<int>(threadIdx.x) % pairs_of_b_row * doubles_of_copy),
-        rows_(p.rows - static_cast<int>(blockIdx.y) * tile_rows - a_row_),
-        depth_(p.depth),
-        columns_(p.columns - static_cast<int>(blockIdx.x) * columns - b_column_),
-        a_(p.a + (static_cast<std::int64_t>(blockIdx.y) * tile_rows + a_row_) * p.a_row + a_k_),
-        b_(p.b + blockIdx.z * p.b_batch + b_k_ * p.b_row + static_cast<std::int64_t>(blockIdx.x) * columns + b_column_),
-        a_step_(a_rows_at_once * p.a_row),
-        b_step_(b_rows_at_once * p.b_row) {}
+  /// `from`: the first k-tile of this CTA. `row_step`: distance between rows. `rows_left`, `elements_left`: those of
+  /// the operand from there on.
+  __device__ __forceinline__ Loader(const double* from, std::int64_t row_step, int rows_left, int elements_left)
+      : row_(static_cast<int>(threadIdx.x) / pairs_of_row),
+        element_(static_cast<int>(threadIdx.x) % pairs_of_row * doubles_of_copy),
+        rows_left_(rows_left - row_),
+        elements_left_(elements_left - element_),
+        begin_(from),
+        from_(from + row_ * row_step + element_),
+        step_(rows_at_once * row_step) {}
 
-  /// Loads the next k-tile into a stage. Addresses outside of the arrays are
-  /// not read.
-  __device__ __forceinline__ void load(const SlabProduct& p, double* stage) {
-    double* const to_a = stage + a_row_ * T::a_row + a_k_;
+  /// Loads the next k-tile. Addresses outside of the operand are not read.
+  __device__ __forceinline__ void load(double* k_tile_of_stage) {
+    double* const to = k_tile_of_stage + row_ * stride + element_;
 #pragma unroll
-    for (int n = 0; n < a_copies; ++n) {
-      const int inside = n * a_rows_at_once < rows_ ? depth_ - a_k_ : 0;
-      copy_pair(to_a + n * a_rows_at_once * T::a_row, inside > 0 ? a_ + n * a_step_ : p.a, inside);
+    for (int n = 0; n < copies; ++n) {
+      const int inside = n * rows_at_once < rows_left_ ? elements_left_ : 0;
+      copy_pair(to + n * rows_at_once * stride, inside > 0 ? from_ + n * step_ : begin_, inside);
     }
-    double* const to_b = stage + tile_rows * T::a_row + b_k_ * T::b_row + b_column_;
-#pragma unroll
-    for (int n = 0; n < b_copies; ++n) {
-      const int inside = b_k_ + n * b_rows_at_once < depth_ ? columns_ : 0;
-      copy_pair(to_b + n * b_rows_at_once * T::b_row, inside > 0 ? b_ + n * b_step_ : p.b, inside);
+    if constexpr (along_rows) {
+      from_ += k_tile;
+      elements_left_ -= k_tile;
+    } else {
+      from_ += copies * step_;
+      rows_left_ -= k_tile;
     }
-    a_ += k_tile;
-    b_ += b_copies * b_step_;
-    depth_ -= k_tile;
   }
 
  private:
-  int a_row_, a_k_, b_k_, b_column_;  ///< of the first copies, in the tile
-  int rows_, depth_, columns_;        ///< that are left from the next copy on
-  const double *a_, *b_;
-  std::int64_t a_step_, b_step_;
+  int row_, element_;              ///< of the first copy, in the tile
+  int rows_left_, elements_left_;  ///< from the next copy on
+  const double *begin_, *from_;
+  std::int64_t step_;
 };
 
 /// One CTA computes 64 rows and `columns` columns of one matrix of the batch. Two CTAs share a multiprocessor: one
 /// multiplies while the other one waits for operands.
-template <int columns>
+template <int columns, bool transposed>
 __global__ __launch_bounds__(threads, 2) void slab_product(const SlabProduct p) {
-  using T = Tiling<columns>;
+  using T = Tiling<columns, transposed>;
   extern __shared__ __align__(16) double shared[];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const int r = lane / 4, q = lane % 4;
   const int row_of_warp = warp / T::warps_n * T::warp_rows, column_of_warp = warp % T::warps_n * T::warp_columns;
   double sums[T::fragments_m][T::fragments_n][4] = {};
   const int tiles = static_cast<int>(ceil_div(p.depth, k_tile));
-  Loader<columns> loader(p);
+  const int first_row = static_cast<int>(blockIdx.y) * tile_rows, first_column = static_cast<int>(blockIdx.x) * columns;
+  Loader<tile_rows, k_tile, T::a_row, true> load_a(p.a + first_row * p.a_row, p.a_row, p.rows - first_row, p.depth);
+  const double* const b_of_cta = p.b + blockIdx.z * p.b_batch + first_column * (transposed ? p.b_row : 1);
+  const int columns_left = p.columns - first_column;
+  Loader<T::b_rows, T::b_length, T::b_row, transposed> load_b(b_of_cta, p.b_row, transposed ? columns_left : p.depth,
+                                                              transposed ? p.depth : columns_left);
+  const auto load = [&](int tile) {
+    double* const stage = shared + tile % stages * T::stage;
+    load_a.load(stage);
+    load_b.load(stage + tile_rows * T::a_row);
+  };
 #pragma unroll
   for (int s = 0; s < stages - 1; ++s) {
-    if (s < tiles) loader.load(p, shared + s * T::stage);
+    if (s < tiles) load(s);
     __pipeline_commit();
   }
   for (int tile = 0; tile < tiles; ++tile) {
     __pipeline_wait_prior(stages - 2);
     __syncthreads();
     const double* a = shared + tile % stages * T::stage + (row_of_warp + r) * T::a_row + q;
-    const double* b = shared + tile % stages * T::stage + tile_rows * T::a_row + q * T::b_row + column_of_warp + r;
+    const double* b =
+        shared + tile % stages * T::stage + tile_rows * T::a_row + q * T::b_k + (column_of_warp + r) * T::b_column;
 #pragma unroll
-    for (int step = 0; step < k_tile / Fp64::k_step; ++step, a += Fp64::k_step, b += Fp64::k_step * T::b_row) {
+    for (int step = 0; step < k_tile / Fp64::k_step; ++step, a += Fp64::k_step, b += Fp64::k_step * T::b_k) {
       double of_a[T::fragments_m][4], of_b[T::fragments_n][2];
 #pragma unroll
       for (int i = 0; i < T::fragments_m; ++i) {
@@ -133,11 +141,11 @@ __global__ __launch_bounds__(threads, 2) void slab_product(const SlabProduct p) 
       }
 #pragma unroll
       for (int j = 0; j < T::fragments_n; ++j) {
-        of_b[j][0] = b[j * fragment_columns];
-        of_b[j][1] = b[4 * T::b_row + j * fragment_columns];
+        of_b[j][0] = b[j * fragment_columns * T::b_column];
+        of_b[j][1] = b[4 * T::b_k + j * fragment_columns * T::b_column];
       }
       if (step == 0) {
-        if (tile + stages - 1 < tiles) loader.load(p, shared + (tile + stages - 1) % stages * T::stage);
+        if (tile + stages - 1 < tiles) load(tile + stages - 1);
         __pipeline_commit();
       }
 #pragma unroll
@@ -169,15 +177,15 @@ __global__ __launch_bounds__(threads, 2) void slab_product(const SlabProduct p) 
   }
 }
 
-template <int columns>
+template <int columns, bool transposed>
 void launch_tiled(const SlabProduct& product, cudaStream_t stream) {
-  using T = Tiling<columns>;
+  constexpr int shared_bytes = Tiling<columns, transposed>::shared_bytes;
   // The limit belongs to the current device. Setting it again costs nothing.
-  TRIFUSE_CUDA(
-      cudaFuncSetAttribute(slab_product<columns>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::shared_bytes));
+  TRIFUSE_CUDA(cudaFuncSetAttribute(slab_product<columns, transposed>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    shared_bytes));
   const dim3 grid(static_cast<unsigned>(ceil_div(product.columns, columns)),
                   static_cast<unsigned>(ceil_div(product.rows, tile_rows)), static_cast<unsigned>(product.batches));
-  slab_product<columns><<<grid, threads, T::shared_bytes, stream>>>(product);
+  slab_product<columns, transposed><<<grid, threads, shared_bytes, stream>>>(product);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
@@ -185,13 +193,14 @@ void launch_tiled(const SlabProduct& product, cudaStream_t stream) {
 
 void launch_slab_product(const SlabProduct& product, cudaStream_t stream) {
   if (product.batches == 0 || product.rows == 0 || product.columns == 0) return;
-  // The tile that covers fewer columns beyond the end; of two equal ones the
-  // larger tile.
   constexpr int narrow = 64, wide = 128;
+  // The particles of a tile, which are few.
+  if (product.b_transposed) return launch_tiled<narrow, true>(product, stream);
+  // The tile that covers fewer columns beyond the end; of two equal ones the larger tile.
   if (ceil_div(product.columns, narrow) * narrow < ceil_div(product.columns, wide) * wide) {
-    launch_tiled<narrow>(product, stream);
+    launch_tiled<narrow, false>(product, stream);
   } else {
-    launch_tiled<wide>(product, stream);
+    launch_tiled<wide, false>(product, stream);
   }
 }
 

@@ -15,8 +15,9 @@
 
 namespace trifuse::gpu {
 
-/// Makes right panels on the device from slabs of factors. The particles of a row are matrix products of slabs. The
-/// holes of a row are amplitudes, which come from the host. A panel that was evicted is made again.
+/// Makes panels on the device from slabs of factors: right panels, and vvoo blocks of integrals. Vvoo blocks, and the
+/// particles of the rows of right panels, are matrix products of slabs. The holes of a row are amplitudes, which come
+/// from the host. A panel that was evicted is made again.
 ///
 /// The bits of a panel depend neither on earlier panels nor on the amount of memory.
 class FactorPanelProvider final : public PanelProvider {
@@ -28,8 +29,8 @@ class FactorPanelProvider final : public PanelProvider {
   };
 
   /// Belongs to the current device. Provides nothing if the layout of `host` has no factors. `host`: must stay valid.
-  /// `ring`: the ring of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory for the
-  /// particles of rows, PanelDemand::made_rows.
+  /// `ring`: the ring of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory for rows
+  /// without their holes, PanelDemand::made_rows.
   FactorPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t slab_bytes,
                       std::int64_t row_bytes);
 
@@ -48,20 +49,30 @@ class FactorPanelProvider final : public PanelProvider {
   Statistics statistics() const;
 
  private:
-  /// A part of a panel that is made at once: `holes` holes from `first` on.
+  /// A panel that is being made.
+  struct Making {
+    FactorRows rows;
+    std::vector<FactorProduct> products;
+    std::vector<const double*> slabs;  ///< for each product its first slab, then its second one
+    /// Length of a row with its padding, doubles.
+    std::int64_t stride() const { return SlabShape::even_row(rows.length); }
+  };
+  /// A part of a panel that is made at once: `holes` of the holes that number the rows first, from `first` on.
   struct Part {
     std::int32_t first, holes;
   };
-  /// Puts the products of a part on `stream`. `slabs`: for each product its slab vv, then its slab ov. `row`: length of
-  /// a made row with its padding, doubles.
-  void multiply(const PanelTiles& tiles, std::span<const FactorProduct> products, std::span<const double* const> slabs,
-                const Part& part, std::int64_t row, cudaStream_t stream);
+  /// Puts the products of a part on `stream`. They write to `rows_`.
+  void multiply(const Making& making, const Part& part, cudaStream_t stream);
+  /// Puts the packing of a part that was multiplied on `stream`. `holes`: the holes of the whole right panel. Returns
+  /// the number of bytes that are sent for them.
+  std::int64_t pack(const PanelName& name, const Packing& part, const Making& making, const Panel& holes, void* to,
+                    cudaStream_t stream);
 
   const PanelStore& host_;
   std::shared_ptr<UploadRing> ring_;
   SlabCache slabs_;
   std::int64_t row_bytes_;
-  DeviceArray<double> rows_;  ///< [h, p, p', d] of a part, before it is packed
+  DeviceArray<double> rows_;  ///< of a part, before it is packed; see FactorRows
 
   /// The begin and the end of a production, on the device.
   struct Span {

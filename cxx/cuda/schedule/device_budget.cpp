@@ -77,7 +77,7 @@ void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t
     }
   }
   const std::int64_t products = formulation == SpinFormulation::spin_adapted ? 1 : 2;
-  demand.slabs_at_once = std::min(demand.slabs, products * (largest_vv + largest_ov));
+  demand.slabs_at_once = std::min(demand.slabs, products * (std::max(largest_vv, largest_ov) + largest_ov));
 }
 
 /// Sets the means of panels over particle tiles. `left`, `right`, `vvoo`: bytes of these panels for all orders of the
@@ -164,7 +164,9 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return demand;
   add_slabs(tiles, problem.formulation, auxiliary, demand);
-  const double block_bytes = hole_block * particle * particle * padded(rows.particles, 2) * sizeof(double);
+  // Of a right panel, and of a vvoo block.
+  const double row_doubles = std::max(particle * padded(rows.particles, 2), hole * padded(largest_particle, 2));
+  const double block_bytes = hole_block * particle * row_doubles * sizeof(double);
   const std::int64_t block = whole_bytes(block_bytes),
                      panel = whole_bytes(block_bytes * static_cast<double>(std::max<std::int64_t>(
                                                            1, ceil_div(largest_hole, hole_block))));

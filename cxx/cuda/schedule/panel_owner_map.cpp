@@ -25,9 +25,9 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& for
     }
   };
   panels.visit([&](const PanelKey& key, const PanelExtent& extent) {
-    // Right panels that are made from factors, and the factors, do not come from peers.
-    const bool of_factors = panels.has_factors() && key.kind != PanelKind::left && key.kind != PanelKind::vvoo;
-    const int owner = of_factors ? -1 : owner_of(extent);
+    // Panels that are made from factors, and the factors, do not come from peers.
+    const bool slab = key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov;
+    const int owner = slab || panels.makes(key) ? -1 : owner_of(extent);
     if (owner < 0) return;
     add_orders(key, owner);
     if (key.kind != PanelKind::right || !panels.two_sided()) return;

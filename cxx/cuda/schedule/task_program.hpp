@@ -65,6 +65,15 @@ inline Packing with_row_stride(Packing packing, std::int64_t row_stride) {
   for (std::int64_t& stride : packing.stride) stride *= row_stride;
   return packing;
 }
+/// The packing of a vvoo block for a source whose rows, of `length` particles p' each, are `row_stride` doubles apart.
+/// `packing`: that of a source without gaps.
+inline Packing with_longer_rows(Packing packing, std::int64_t length, std::int64_t row_stride) {
+  // The stride of p' is 1. With rows of length 1 there is only one p'.
+  for (std::int64_t& stride : packing.stride) {
+    if (stride % length == 0) stride = stride / length * row_stride;
+  }
+  return packing;
+}
 /// Bytes of the packed panel on the device.
 std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name);
 

@@ -13,7 +13,8 @@
 #include "tests/support/factored_source.hpp"
 #include "tests/support/packed_panels.hpp"
 
-/// Right panels that a device makes from factors, compared with panels of the integrals of the same factors.
+/// Right panels and vvoo blocks that a device makes from factors, compared with panels of the integrals of the same
+/// factors.
 namespace trifuse::gpu {
 namespace {
 
@@ -29,8 +30,8 @@ class MadePanels : public OnGpu {
   }
 };
 
-/// The right panels that the tasks of a problem read.
-std::vector<PanelName> right_panels(const Problem& problem, const TileSpace& tiles) {
+/// The right panels and the vvoo blocks that the tasks of a problem read.
+std::vector<PanelName> made_panels(const Problem& problem, const TileSpace& tiles) {
   std::set<PanelName> names;
   ContractionList contractions;
   TaskProgram program;
@@ -38,6 +39,9 @@ std::vector<PanelName> right_panels(const Problem& problem, const TileSpace& til
     write_program(problem, tiles, task, fp64, contractions, program);
     for (const auto& product : program.products) {
       if (product.k_steps > 0) names.insert(product.b);
+    }
+    for (const auto& vvoo : program.vvoo) {
+      if (vvoo.used) names.insert(vvoo.name);
     }
   }
   return {names.begin(), names.end()};
@@ -88,7 +92,7 @@ TEST_F(MadePanels, EqualPanelsOfTheIntegrals) {
     const PanelDemand demand = panel_demand(problem.of_factors, tiles, fp64);
     MakingDevice device(problem.of_factors, tiles, demand.slabs, demand.made_rows);
     const PanelStore stored(problem.of_integrals, tiles);
-    const std::vector<PanelName> names = right_panels(problem.of_factors, tiles);
+    const std::vector<PanelName> names = made_panels(problem.of_factors, tiles);
     ASSERT_FALSE(names.empty());
     double of_all = 0.0, worst = 0.0;
     for (const PanelName& name : names) {
@@ -140,7 +144,7 @@ TEST_F(MadePanels, HaveTheSameBitsWithLittleMemory) {
     ASSERT_GT(demand.slabs, demand.slabs_at_once);
     MakingDevice roomy(problem.of_factors, tiles, demand.slabs, demand.made_rows),
         small(problem.of_factors, tiles, demand.slabs_at_once, one_block);
-    const std::vector<PanelName> names = right_panels(problem.of_factors, tiles);
+    const std::vector<PanelName> names = made_panels(problem.of_factors, tiles);
     std::vector<std::vector<double>> first;
     for (const PanelName& name : names) first.push_back(roomy.numbers(name));
     for (std::size_t n = names.size(); n-- > 0;) {

@@ -45,13 +45,13 @@ struct Shape {
   std::int32_t batches, outer, inner, columns, depth;
   bool batch_last = false;
   double sign = 1.0;
-  bool adds = false;
+  bool adds = false, b_transposed = false;
 };
 
 void expect_product(const Shape& shape) {
   SCOPED_TRACE(std::to_string(shape.batches) + " x (" + std::to_string(shape.outer) + " x " +
                std::to_string(shape.inner) + ", " + std::to_string(shape.depth) + ", " + std::to_string(shape.columns) +
-               ")");
+               ")" + (shape.b_transposed ? " transposed" : ""));
   SlabProduct p{};
   p.batches = shape.batches;
   p.rows = shape.outer * shape.inner;
@@ -60,14 +60,15 @@ void expect_product(const Shape& shape) {
   p.inner_rows = shape.inner;
   // Strides that are larger than needed. What lies between rows must not matter.
   p.a_row = even(shape.depth) + 2;
-  p.b_row = even(shape.columns) + 4;
-  p.b_batch = shape.depth * p.b_row + 6;
+  p.b_row = even(shape.b_transposed ? shape.depth : shape.columns) + 4;
+  p.b_batch = (shape.b_transposed ? shape.columns : shape.depth) * p.b_row + 6;
   const std::int64_t c_row = even(shape.columns);
   p.c_outer = std::int64_t{shape.inner} * shape.batches * c_row;
   p.c_batch = shape.batch_last ? c_row : shape.inner * c_row;
   p.c_inner = shape.batch_last ? shape.batches * c_row : c_row;
   p.sign = shape.sign;
   p.adds = shape.adds;
+  p.b_transposed = shape.b_transposed;
   std::vector<double> a = random_numbers(static_cast<std::size_t>(p.rows * p.a_row), 1),
                       b = random_numbers(static_cast<std::size_t>(p.batches * p.b_batch), 2);
   const std::vector<double> c = random_numbers(static_cast<std::size_t>(shape.outer * p.c_outer), 3);
@@ -86,7 +87,7 @@ void expect_product(const Shape& shape) {
         double sum = 0.0;
         for (std::int64_t k = 0; k < p.depth; ++k) {
           sum += a[static_cast<std::size_t>(m * p.a_row + k)] *
-                 b[static_cast<std::size_t>(batch * p.b_batch + k * p.b_row + n)];
+                 b[static_cast<std::size_t>(batch * p.b_batch + (p.b_transposed ? n * p.b_row + k : k * p.b_row + n))];
         }
         const auto at =
             static_cast<std::size_t>(batch * p.c_batch + m / shape.inner * p.c_outer + m % shape.inner * p.c_inner + n);
@@ -113,6 +114,8 @@ TEST_F(SlabProducts, AreThoseOfTheHost) {
         tested.batch_last = batch_last;
         tested.sign = sign;
         tested.adds = adds;
+        expect_product(tested);
+        tested.b_transposed = true;
         expect_product(tested);
       }
     }
