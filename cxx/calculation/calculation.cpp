@@ -30,8 +30,8 @@ ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulati
   if (precision == Precision::mixed) {
     if (any_gpu()) return ExecutorKind::cuda;
     throw UsageError(
-        "Mixed precision is for GPUs, and there is none that Trifuse can use; compute in double precision, or give "
-        "--device cpu for a slow emulation.");
+        "Mixed precision is for GPUs, and there is none that Trifuse can use; compute in double precision, or choose "
+        "the device cpu, which emulates it slowly.");
   }
   // CPU cores finish fewer operations before GPUs are set up.
   constexpr double least_operations = 1e10;
