@@ -1,7 +1,6 @@
 #include "cxx/operands/made_panels.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "cxx/base/blas.hpp"
 #include "cxx/operands/factor_products.hpp"
@@ -13,11 +12,6 @@ namespace {
 
 PanelTiles tiles_of(const PanelKey& key) {
   return {key.tiles[0], key.tiles[1], key.tiles[2]};
-}
-
-/// Numbers of orbitals of the tiles p, p', h.
-std::array<std::int64_t, 3> extents_of(const TileSpace& space, const PanelKey& key) {
-  return {space[key.tiles[0]].size, space[key.tiles[1]].size, space[key.tiles[2]].size};
 }
 
 }  // namespace
@@ -55,8 +49,8 @@ void MadePanels::copy_holes(const PanelKey& key, std::int64_t holes, double* row
   const Panel stored = store_.acquire_stored(key);
   if (stored.data == nullptr) return;
   const PanelRows whole = layout_.rows(key);
-  const auto [np, npp, nh] = extents_of(layout_.tiles(), key);
-  for (std::int64_t n = 0; n < np * npp * nh; ++n) {
+  const std::int64_t count = factor_rows(layout_.tiles(), layout_.formulation(), key).count();
+  for (std::int64_t n = 0; n < count; ++n) {
     std::copy_n(stored.data + n * stored.stride, holes, rows + n * whole.stride + whole.hole_part);
   }
 }

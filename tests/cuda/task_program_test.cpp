@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -275,6 +277,30 @@ TEST(Program, GivesTheEnergiesOfTheReferenceToThePrecisionOfItsOperands) {
 }
 
 // For tiles that do not coincide, the program has the operations of the plan. For others the plan counts fewer.
+// A device makes vvoo blocks whose rows over p' are padded.
+TEST(PackingOfVvooBlocks, FindsTheSameNumbersInLongerRows) {
+  for (const std::int64_t particles : {1, 3, 4}) {
+    const auto source = make_synthetic_source(closed_shell(2, particles));
+    const TileSpace& tiles = source->tiles();
+    const int p = tiles.hole_tiles();
+    for (const bool swapped : {false, true}) {
+      const PanelName name{PanelKey::vvoo(0, {p, p, 0, 0}), swapped, vvoo_format};
+      const Packing packing = packing_of(tiles, SpinFormulation::spin_adapted, name, 1);
+      const std::int64_t length = tiles[p].size, stride = length + 3;
+      std::vector<double> block(static_cast<std::size_t>(tiles[0].size * tiles[0].size * length * length));
+      std::iota(block.begin(), block.end(), 1.0);
+      std::vector<double> longer(block.size() / static_cast<std::size_t>(length) * static_cast<std::size_t>(stride));
+      for (std::size_t n = 0; n < block.size(); ++n) {
+        const auto row = n / static_cast<std::size_t>(length), column = n % static_cast<std::size_t>(length);
+        longer[row * static_cast<std::size_t>(stride) + column] = block[n];
+      }
+      EXPECT_EQ(packed_panel<Fp64>(with_longer_rows(packing, length, stride), longer.data()),
+                packed_panel<Fp64>(packing, block.data()))
+          << particles << " particles" << (swapped ? ", swapped" : "");
+    }
+  }
+}
+
 TEST(Program, CountsTheOperationsOfAnElement) {
   for (const NamedMolecule& molecule : molecules_of_every_kind()) {
     for (const SpinFormulation formulation : molecule.formulations()) {
