@@ -96,7 +96,7 @@ class DumpChecker final : public SourceCheck {
   const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
   /// The factors that are checked in place of integrals; null if there are none. Their integrals have all symmetries,
   /// and the factors limit their size. If irreps forbid integrals, FactorIrreps makes and checks them.
-  static const DenseFactors* factors(const DenseInput& input) { return input.factor_source.get(); }
+  static const FactorSource* factors(const DenseInput& input) { return input.factor_source.get(); }
 
   void read_small_arrays();
   bool find_equations();
@@ -191,7 +191,7 @@ void DumpChecker::set_up_singles() {
   slabs_->describe(problem);
   use_single_threaded_blas();
   singles_.emplace(std::move(problem), *slabs_, cached_slabs);
-  if (const DenseFactors* const found = factors(input_of_integrals())) singles_->use_factors(*found);
+  if (const FactorSource* const found = factors(input_of_integrals())) singles_->use_factors(*found);
 }
 
 void DumpChecker::plan() {

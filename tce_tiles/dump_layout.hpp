@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tce_tiles/dense_arrays.hpp"
-#include "tce_tiles/dense_factors.hpp"
 #include "tce_tiles/dump_arrays.hpp"
+#include "tce_tiles/factor_source.hpp"
 #include "tce_tiles/tile_source.hpp"
 
 /// The orbitals and the arrays of an input that has the arrays of a Trifuse dump: a dump, or arrays of a caller. See
@@ -40,7 +40,7 @@ struct DenseInput {
   std::shared_ptr<const DenseArrays> arrays;
   DumpHeader header;
   std::vector<std::string> factors;  ///< names of the factors from which `arrays` compute the integrals; may be empty
-  std::shared_ptr<const DenseFactors> factor_source;  ///< these factors; null if there are none
+  std::shared_ptr<const FactorSource> factor_source;  ///< these factors; null if there are none
 
   /// The names of the stored non-empty arrays of the amplitudes and, if `integrals` is set, of the integrals (or their
   /// factors) and the Fock matrix.

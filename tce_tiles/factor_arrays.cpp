@@ -66,7 +66,7 @@ class ArrayOfFactors final : public DenseArray {
 };
 
 /// Arrays, and the integral arrays that their factors give.
-class ArraysOfFactors final : public DenseArrays, public DenseFactors {
+class ArraysOfFactors final : public DenseArrays, public FactorSource {
  public:
   ArraysOfFactors(std::shared_ptr<const DenseArrays> arrays, const DumpHeader& header)
       : arrays_(std::move(arrays)), header_(header) {

@@ -51,7 +51,7 @@ void FactorCheck::check_holes() const {
 
 std::vector<double> FactorCheck::run(int part, int parts, int threads, const std::atomic<bool>* stop,
                                      std::span<const FactorUse> others) const {
-  const DenseFactors& factors = *input_.factor_source;
+  const FactorSource& factors = *input_.factor_source;
   std::vector<double> all(size_, 0.0);
   std::span<double> rest = all;
   std::mutex mutex;
@@ -75,7 +75,7 @@ void FactorCheck::accept(std::span<const double> sums) const {
 }
 
 void FactorCheck::check_holes(const FactorSpec& spec) const {
-  const DenseFactors& factors = *input_.factor_source;
+  const FactorSource& factors = *input_.factor_source;
   const std::int64_t q_count = input_.header.size(spec.q), auxiliary = factors.auxiliary();
   Buffer rows(static_cast<std::size_t>(q_count * auxiliary));
   for (std::int64_t p = 0; p < input_.header.size(spec.p); ++p) {

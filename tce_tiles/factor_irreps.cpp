@@ -97,7 +97,7 @@ void FactorIrreps::check_slab(const Group& group, const Slab& slab, int threads,
 }
 
 void FactorIrreps::check_hole(const ArraySpec& array, std::int64_t p, const Slab& slab) const {
-  const DenseFactors& factors = *input_.factor_source;
+  const FactorSource& factors = *input_.factor_source;
   const std::int64_t auxiliary = factors.auxiliary(), q_count = input_.header.size(array.axes[1]);
   const auto irrep = [&](std::size_t axis, std::int64_t n) {
     return input_.header.irreps[static_cast<std::size_t>(array.axes[axis])][static_cast<std::size_t>(n)];

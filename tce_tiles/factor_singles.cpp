@@ -159,7 +159,7 @@ class SumExchange {
 
 }  // namespace
 
-FactorSingles::FactorSingles(const DenseFactors& factors, const std::array<std::int64_t, 2>& occupied,
+FactorSingles::FactorSingles(const FactorSource& factors, const std::array<std::int64_t, 2>& occupied,
                              const std::array<std::int64_t, 2>& virtuals)
     : factors_(factors), occupied_(occupied), virtuals_(virtuals), functions_{0, factors.auxiliary()} {
   for (std::size_t s = 0; s < 2; ++s) {

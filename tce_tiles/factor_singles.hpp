@@ -8,7 +8,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/communicator.hpp"
-#include "tce_tiles/dense_factors.hpp"
+#include "tce_tiles/factor_source.hpp"
 
 namespace trifuse {
 
@@ -25,7 +25,7 @@ namespace trifuse {
 class FactorSingles {
  public:
   /// `occupied`, `virtuals`: numbers of orbitals by spin. `factors` must outlive the object.
-  FactorSingles(const DenseFactors& factors, const std::array<std::int64_t, 2>& occupied,
+  FactorSingles(const FactorSource& factors, const std::array<std::int64_t, 2>& occupied,
                 const std::array<std::int64_t, 2>& virtuals);
 
   /// Adds the amplitudes of the occupied orbital n of spin u: tau_ni^fe as `tau`[i,f,e], spins summed for a closed
@@ -48,7 +48,7 @@ class FactorSingles {
   /// The terms R[n,a] of spin u, shape [o,v], of the bands that were added. Frees the memory of the sums.
   std::vector<double> take_residual(int u);
 
-  const DenseFactors& factors() const { return factors_; }
+  const FactorSource& factors() const { return factors_; }
 
   /// Bytes that one thread needs in add() and in add_exchange().
   std::int64_t thread_bytes() const;
@@ -60,7 +60,7 @@ class FactorSingles {
   /// Adds `part` to Y_n of spin u.
   void add_to_sum(int u, std::int64_t n, Buffer part);
 
-  const DenseFactors& factors_;
+  const FactorSource& factors_;
   const std::array<std::int64_t, 2> occupied_, virtuals_;
   std::mutex mutex_;
   AuxiliaryRange functions_;                     ///< the functions Q of the sums

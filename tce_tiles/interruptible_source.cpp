@@ -25,6 +25,10 @@ void InterruptibleFactors::visit_vv(OrbitalClass particles, std::int64_t begin, 
     visit(band);
   });
 }
+void InterruptibleFactors::read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const {
+  stop_reading(&stop_);
+  source_->read_oo(i, j, out);
+}
 void InterruptibleFactors::read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const {
   stop_reading(&stop_);
   source_->read_ov(h, p, out);

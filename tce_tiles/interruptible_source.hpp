@@ -17,6 +17,7 @@ class InterruptibleFactors final : public FactorSource {
   std::shared_ptr<const void> acquire_factors(const std::atomic<bool>* stop) const override;
   std::shared_ptr<const void> acquire_factors_together(Communicator& communicator,
                                                        const std::atomic<bool>* stop) const override;
+  void read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const override;
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override;
   void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
                 const FactorVisitor& visit) const override;

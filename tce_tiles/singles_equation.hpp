@@ -84,7 +84,7 @@ class SinglesEquation {
 
   /// Takes the terms of ovvv and oovv from factors: add_ovvv is not called. Call it before the passes. `factors` must
   /// outlive the equation.
-  void use_factors(const DenseFactors& factors) { factors_.emplace(factors, problem_.occupied, problem_.virtuals); }
+  void use_factors(const FactorSource& factors) { factors_.emplace(factors, problem_.occupied, problem_.virtuals); }
 
   const SinglesProblem& problem() const { return problem_; }
   /// Number of spins that the arrays distinguish: 1 for a restricted reference, else 2.

@@ -142,7 +142,7 @@ class CalculationContext {
   int users_of_operands() const;
   /// Memory that this rank may use for operands, bytes.
   std::int64_t memory_for_operands() const;
-  /// Limit for right panels that this rank makes from factors, bytes.
+  /// Limit for panels that this rank makes from factors, bytes.
   std::int64_t memory_for_made_panels() const;
   /// Reads all operands that `reader` takes, in this process.
   std::shared_ptr<const PanelStore> read_all_operands(const PanelExecutor& reader) const;

@@ -44,7 +44,7 @@ struct CpuMemory {
   std::int64_t operands;    ///< all operands; workers share them
   std::int64_t per_worker;  ///< scratch of one worker
   std::int64_t in_use;      ///< operands that one worker uses at once
-  std::int64_t made;        ///< all right panels that are made from factors; they need not be in memory
+  std::int64_t made;        ///< all panels that are made from factors; they need not be in memory
 };
 /// Memory of the executor that `make_cpu_executor` would make. Reads nothing.
 CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});

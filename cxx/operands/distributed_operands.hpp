@@ -27,7 +27,7 @@ class DistributedOperands {
   ///
   /// `problem`: the operands. `plan_tiles`: the tiles of the plan. `tiles`: the tiles of this rank's panels; null if
   /// the rank accepts the tiling of another rank. `share`: the part of each array that this rank owns. `bytes`: memory
-  /// of this rank for its part, for panels of other ranks and for right panels that it makes from factors.
+  /// of this rank for its part, for panels of other ranks and for panels that it makes from factors.
   /// `bytes_of_others`: limit for panels of other ranks and made panels together, bytes. `made_bytes`: limit for made
   /// panels, bytes.
   DistributedOperands(Communicator& communicator, const Problem& problem, const TileSpace& plan_tiles,

@@ -7,12 +7,11 @@
 
 #include "cxx/operands/panel_layout.hpp"
 
-/// Panels of integrals over two holes and two particles, or over one hole and three particles, are products of slabs of
-/// three-index factors.
+/// Integrals are products of slabs of three-index factors.
 namespace trifuse {
 
-/// The part of a panel that is made from factors, as rows in C order: the particles d of a right panel are rows
-/// [h,p,p'] over d, a vvoo block has rows [h,h',p] over p'.
+/// The part of a panel that is made from factors, as rows in C order: the holes l of a left panel are rows [h,h',p]
+/// over l, the particles d of a right panel are rows [h,p,p'] over d, a vvoo block has rows [h,h',p] over p'.
 struct FactorRows {
   std::array<std::int64_t, 3> extent;  ///< of the indices that number the rows
   std::int64_t length;                 ///< of a row
@@ -31,19 +30,24 @@ struct FactorRows {
 /// n].
 struct FactorProduct {
   PanelKey first;       ///< factors_ov [x,y,Q]
-  PanelKey second;      ///< factors_vv [z,Q,n], or factors_ov [z,n,Q]
+  PanelKey second;      ///< factors_vv [z,Q,n], or factors_ov or factors_oo [z,n,Q]
   double sign;          ///< +1 or -1
   std::size_t x, y, z;  ///< positions of the indices in FactorRows::extent
+  /// True if Q is the last index of the second slab.
+  bool transposed() const { return second.kind != PanelKind::factors_vv; }
 };
 
-/// True for the panels that are made if integrals have factors: right panels, and vvoo blocks of integrals.
+/// True for the panels that are made if integrals have factors: left and right panels, and vvoo blocks of integrals.
 bool made_from_factors(const Method& method, const PanelKey& key);
-/// The rows of a panel that are made from factors; their length is 0 if a right panel has no particles d. `space`:
-/// tiles of the panels. `key`: a panel of the layout for which made_from_factors() is true.
+/// The rows of a panel that are made from factors; their length is 0 if a left panel has no holes l, or a right panel
+/// no particles d. `space`: tiles of the panels. `key`: a panel of the layout for which made_from_factors() is true.
 FactorRows factor_rows(const TileSpace& space, SpinFormulation formulation, const PanelKey& key);
-/// The products whose sum these rows are: one in the spin-adapted formulation, (p d|p' h) or (p h|p' h'); one or two in
-/// the spin-orbital formulation, (p h|p' d) - (p d|p' h) or (p h|p' h') - (p h'|p' h), as spins allow. Empty if the
-/// rows are. Parameters: as of factor_rows().
+/// The products whose sum these rows are, as spins allow. Empty if the rows are. Parameters: as of factor_rows().
+///
+///     panel         spin-adapted      spin-orbital
+///     left          -(p h|h' l)       (p h'|h l) - (p h|h' l)
+///     right         (p d|p' h)        (p h|p' d) - (p d|p' h)
+///     vvoo block    (p h|p' h')       (p h|p' h') - (p h'|p' h)
 std::vector<FactorProduct> factor_products(const TileSpace& space, SpinFormulation formulation, const PanelKey& key);
 
 }  // namespace trifuse

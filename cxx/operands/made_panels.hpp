@@ -10,13 +10,13 @@ namespace trifuse {
 
 class PanelStore;
 
-/// The panels that a layout makes from factors: right panels, and vvoo blocks of integrals. A panel is made when it is
-/// acquired: BLAS multiplies slabs of factors to the rows of the block, or to the particles of the rows of a right
-/// panel, whose holes are copied. See CachedPanels for the memory of the panels. The elements have the same bits each
-/// time. Any thread may call any function.
+/// The panels that a layout makes from factors: left and right panels, and vvoo blocks of integrals. A panel is made
+/// when it is acquired: BLAS multiplies slabs of factors to the integrals of its rows, and the amplitudes are copied.
+/// See CachedPanels for the memory of the panels. The elements have the same bits each time. Any thread may call any
+/// function.
 class MadePanels {
  public:
-  /// `store`: has the slabs and the holes, and must outlive this. `budget_bytes`: limit for the made panels, see
+  /// `store`: has the slabs and the amplitudes, and must outlive this. `budget_bytes`: limit for the made panels, see
   /// CachedPanels.
   MadePanels(const PanelStore& store, std::int64_t budget_bytes);
 
@@ -28,13 +28,15 @@ class MadePanels {
   PanelTraffic traffic() const { return cache_.traffic(); }
 
  private:
-  /// The number of a panel in the cache.
+  /// The number of a panel in the cache. Both sides read one right panel.
   std::int64_t number_of(const PanelKey& key) const {
-    return 2 * layout_.number_of(key) + (key.kind == PanelKind::vvoo ? 1 : 0);
+    const bool left_side = key.kind == PanelKind::left && key.side == AmplitudeSide::left;
+    return 4 * layout_.number_of(key) + (left_side ? 3 : static_cast<std::int64_t>(key.kind));
   }
-  void make_right_panel(const PanelKey& key, std::span<double> rows) const;
-  /// Copies the holes of the side of `key` to the rows.
-  void copy_holes(const PanelKey& key, std::int64_t holes, double* rows) const;
+  /// Makes the rows of a left or right panel.
+  void make_rows(const PanelKey& key, std::span<double> rows) const;
+  /// Copies the amplitudes of the side of `key`, `length` of each row, to the rows.
+  void copy_amplitudes(const PanelKey& key, std::int64_t length, double* rows) const;
   /// Computes the part of the rows that is made from factors. `to`: this part of the first row. `stride`: distance
   /// between rows, in doubles.
   void multiply_factors(const PanelKey& key, double* to, std::int64_t stride) const;

@@ -12,7 +12,13 @@ enum class PanelKind : std::uint8_t {
   vvoo,        ///< [h, h', p, p']: vvoo block of a set of disconnected factors
   factors_vv,  ///< [p, Q, d]: slab of factors of integrals; Q is an auxiliary function, d a particle of one irrep
   factors_ov,  ///< [h, p, Q]: slab of factors of integrals
+  factors_oo,  ///< [h, l, Q]: slab of factors of integrals; l is a hole of one irrep
 };
+
+/// True for slabs of factors, from which panels are made.
+constexpr bool is_slab(PanelKind kind) {
+  return kind == PanelKind::factors_vv || kind == PanelKind::factors_ov || kind == PanelKind::factors_oo;
+}
 
 /// A panel has two indices of one kind that its tiles give in ascending order: h and h' of a left panel and of a vvoo
 /// block, p and p' of a right panel. Returns the position of the first of them in PanelKey::tiles. The other one

@@ -92,20 +92,26 @@ int home_of_vvoo(const TileRange& particles, int p1, int p2) {
   return 2 * (last - first) <= particles.end - particles.begin ? first : last;
 }
 
-/// The particles of a slab of factors.
-int particle_of_slab(const PanelKey& key) {
+/// The particles with which a slab of factors stands in the layout. Slabs of two holes, which are small, stand with the
+/// first ones.
+int particle_of_slab(const TileSpace& space, const PanelKey& key) {
+  if (key.kind == PanelKind::factors_oo) return space.hole_tiles();
   return key.tiles[key.kind == PanelKind::factors_vv ? 0 : 1];
 }
 
 /// The keys of all slabs of factors from which panels are made, in the order of their particles.
 std::vector<PanelKey> factor_slabs(const TileSpace& space, SpinFormulation formulation) {
   std::set<PanelKey> keys;
-  for_each_panel(space, formulation, false, [&](const PanelTiles& tiles) {
-    for (const FactorProduct& product :
-         factor_products(space, formulation, PanelKey::right(tiles, AmplitudeSide::right))) {
+  const auto add_slabs_of = [&](const PanelKey& key) {
+    for (const FactorProduct& product : factor_products(space, formulation, key)) {
       keys.insert({product.first, product.second});
     }
-  });
+  };
+  constexpr AmplitudeSide either = AmplitudeSide::right;
+  for_each_panel(space, formulation, true,
+                 [&](const PanelTiles& tiles) { add_slabs_of(PanelKey::left(tiles, either)); });
+  for_each_panel(space, formulation, false,
+                 [&](const PanelTiles& tiles) { add_slabs_of(PanelKey::right(tiles, either)); });
   // Each hole and each particle of one spin are in a vvoo block.
   for (int p = space.hole_tiles(); p < space.size(); ++p) {
     for (int h = 0; h < space.hole_tiles(); ++h) {
@@ -114,8 +120,9 @@ std::vector<PanelKey> factor_slabs(const TileSpace& space, SpinFormulation formu
     }
   }
   std::vector<PanelKey> slabs(keys.begin(), keys.end());
-  std::stable_sort(slabs.begin(), slabs.end(),
-                   [](const PanelKey& x, const PanelKey& y) { return particle_of_slab(x) < particle_of_slab(y); });
+  std::stable_sort(slabs.begin(), slabs.end(), [&](const PanelKey& x, const PanelKey& y) {
+    return particle_of_slab(space, x) < particle_of_slab(space, y);
+  });
   return slabs;
 }
 
@@ -145,9 +152,13 @@ PanelTiles tiles_of(const PanelKey& key) {
   return {key.tiles[0], key.tiles[1], key.tiles[2]};
 }
 
-/// Length of a row that has only the holes of a right panel, for each side, in doubles.
-std::int64_t hole_row(std::int64_t holes, int sides) {
-  return padded_row(sides * holes);
+/// Length of a row of a left or right panel, in doubles. `sides`: of the problem. A left panel is one of one side.
+std::int64_t whole_row(const ContractedExtent& extent, bool left, int sides) {
+  return padded_row(extent.particles + (left ? 1 : sides) * extent.holes);
+}
+/// The same without the part that is made if there are factors.
+std::int64_t amplitude_row(const ContractedExtent& extent, bool left, int sides) {
+  return padded_row(left ? extent.particles : sides * extent.holes);
 }
 
 }  // namespace
@@ -192,7 +203,7 @@ void PanelLayout::walk(Use use) const {
     }
     for_each_panel_of(tiles_, formulation_, false, p,
                       [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
-    for (; slab != slabs.cend() && particle_of_slab(*slab) == p; ++slab) use(*slab);
+    for (; slab != slabs.cend() && particle_of_slab(tiles_, *slab) == p; ++slab) use(*slab);
     for (int q = particles.begin; q < particles.end; ++q) {
       if (home_of_vvoo(particles, p, q) != p) continue;
       for (std::size_t set = 0; set < sets(); ++set) {
@@ -210,6 +221,7 @@ std::int64_t PanelLayout::size_of(const PanelKey& key) const {
       return row_count(tiles_, tiles_of(key)) * stored_rows(key).stride;
     case PanelKind::factors_vv:
     case PanelKind::factors_ov:
+    case PanelKind::factors_oo:
       return slab_doubles(tiles_, auxiliary_, key);
     case PanelKind::vvoo:
       break;
@@ -242,6 +254,8 @@ std::size_t PanelLayout::index_of(const PanelKey& key) const {
       return of_factors_vv;
     case PanelKind::factors_ov:
       return of_factors_ov;
+    case PanelKind::factors_oo:
+      return of_factors_oo;
     case PanelKind::vvoo:
       break;
   }
@@ -254,9 +268,13 @@ const PanelExtent* PanelLayout::find(const PanelKey& key) const {
   return it == index.end() ? nullptr : &it->second;
 }
 
+ContractedExtent PanelLayout::contracted(const PanelKey& key) const {
+  return extent_of(tiles_, formulation_, tiles_of(key), key.kind == PanelKind::left);
+}
+
 PanelRows PanelLayout::rows(const PanelKey& key) const {
   const bool left = key.kind == PanelKind::left;
-  const auto [particles, holes] = extent_of(tiles_, formulation_, tiles_of(key), left);
+  const auto [particles, holes] = contracted(key);
   const std::int64_t total = particles + holes;
   // A row of the right side is d | l. In a two-sided problem a row of the left side is l | d, and a row of a right
   // panel is l | d | l for both sides.
@@ -267,10 +285,11 @@ PanelRows PanelLayout::rows(const PanelKey& key) const {
 }
 
 PanelRows PanelLayout::stored_rows(const PanelKey& key) const {
-  if (key.kind != PanelKind::right || !has_factors()) return rows(key);
-  const std::int64_t holes = extent_of(tiles_, formulation_, tiles_of(key), false).holes;
-  const std::int64_t hole_part = two_sided_ && key.side == AmplitudeSide::right ? holes : 0;
-  return {hole_row(holes, two_sided_ ? 2 : 1), hole_part, 0, hole_part};
+  if (!has_factors()) return rows(key);
+  const bool left = key.kind == PanelKind::left;
+  const ContractedExtent extent = contracted(key);
+  const std::int64_t hole_part = !left && two_sided_ && key.side == AmplitudeSide::right ? extent.holes : 0;
+  return {amplitude_row(extent, left, two_sided_ ? 2 : 1), hole_part, 0, hole_part};
 }
 
 void PanelLayout::visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const {
@@ -334,18 +353,18 @@ std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
 
 namespace {
 
-/// Length of all left, right and vvoo panels, in doubles. `right_row`: length of a row of a right panel with this
-/// contracted index. `vvoo_sets`: sets of disconnected factors whose vvoo blocks count.
+/// Length of all left, right and vvoo panels, in doubles. `row`: whole_row(), or another length of a row of a left or
+/// right panel. `vvoo_sets`: sets of disconnected factors whose vvoo blocks count.
 template <typename Row>
-std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row right_row, std::int64_t vvoo_sets) {
+std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row row, std::int64_t vvoo_sets) {
   std::int64_t doubles = 0;
   const int sides = problem.sides();
-  for_each_panel(tiles, problem.formulation, true, [&](const PanelTiles& panel) {
-    doubles += sides * row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total());
-  });
-  for_each_panel(tiles, problem.formulation, false, [&](const PanelTiles& panel) {
-    doubles += row_count(tiles, panel) * right_row(extent_of(tiles, problem.formulation, panel, false));
-  });
+  for (const bool left : {true, false}) {
+    for_each_panel(tiles, problem.formulation, left, [&](const PanelTiles& panel) {
+      const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, left);
+      doubles += (left ? sides : 1) * row_count(tiles, panel) * row(extent, left, sides);
+    });
+  }
   const TileRange p = particles_of(tiles, problem.formulation);
   for (int p1 = p.begin; p1 < p.end; ++p1) {
     for (int p2 = p1; p2 < p.end; ++p2) {
@@ -366,51 +385,49 @@ std::int64_t stored_sets(const Problem& problem) {
 }  // namespace
 
 std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace& tiles) {
-  const auto row = [&](const ContractedExtent& extent) {
-    return padded_row(extent.particles + problem.sides() * extent.holes);
-  };
-  return panel_doubles(problem, tiles, row, problem.disconnected_sets());
+  return panel_doubles(problem, tiles, whole_row, problem.disconnected_sets());
 }
 
 std::int64_t PanelLayout::made_doubles(const Problem& problem, const TileSpace& tiles) {
   if (auxiliary_of(problem) == 0) return 0;
-  return whole_doubles(problem, tiles) -
-         panel_doubles(
-             problem, tiles, [](const ContractedExtent&) { return 0; }, stored_sets(problem));
+  const auto no_row = [](const ContractedExtent&, bool, int) { return std::int64_t{0}; };
+  return whole_doubles(problem, tiles) - panel_doubles(problem, tiles, no_row, stored_sets(problem));
 }
 
 std::int64_t PanelLayout::required_doubles(const Problem& problem, const TileSpace& tiles) {
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return whole_doubles(problem, tiles);
-  const auto row = [&](const ContractedExtent& extent) { return hole_row(extent.holes, problem.sides()); };
-  std::int64_t doubles = panel_doubles(problem, tiles, row, stored_sets(problem));
+  std::int64_t doubles = panel_doubles(problem, tiles, amplitude_row, stored_sets(problem));
   for (const PanelKey& key : factor_slabs(tiles, problem.formulation)) doubles += slab_doubles(tiles, auxiliary, key);
   return doubles;
 }
 
 std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace& tiles) {
-  std::int64_t left = 0, right = 0, holes = 0;
+  struct Longest {
+    std::int64_t panel = 0, amplitudes = 0;
+  };
   const int sides = problem.sides();
-  for_each_panel(tiles, problem.formulation, true, [&](const PanelTiles& panel) {
-    left = std::max(left,
-                    row_count(tiles, panel) * padded_row(extent_of(tiles, problem.formulation, panel, true).total()));
-  });
-  for_each_panel(tiles, problem.formulation, false, [&](const PanelTiles& panel) {
-    const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, false);
-    right = std::max(right, row_count(tiles, panel) * padded_row(extent.particles + sides * extent.holes));
-    holes = std::max(holes, row_count(tiles, panel) * hole_row(extent.holes, sides));
-  });
+  const auto longest_of = [&](bool left) {
+    Longest longest;
+    for_each_panel(tiles, problem.formulation, left, [&](const PanelTiles& panel) {
+      const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, left);
+      longest.panel = std::max(longest.panel, row_count(tiles, panel) * whole_row(extent, left, sides));
+      longest.amplitudes = std::max(longest.amplitudes, row_count(tiles, panel) * amplitude_row(extent, left, sides));
+    });
+    return longest;
+  };
+  const Longest left = longest_of(true), right = longest_of(false);
   const auto [h, p] = largest_tiles(tiles);
   const std::int64_t terms = disconnected_terms(problem.formulation) * problem.disconnected_sets();
-  const std::int64_t whole_panels = left + right + terms * h * h * p * p;
+  const std::int64_t whole_panels = left.panel + right.panel + terms * h * h * p * p;
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return whole_panels;
-  std::int64_t vv = 0, ov = 0;
+  std::int64_t vv = 0, ov = 0, oo = 0;
   for (const PanelKey& key : factor_slabs(tiles, problem.formulation)) {
-    std::int64_t& largest = key.kind == PanelKind::factors_vv ? vv : ov;
+    std::int64_t& largest = key.kind == PanelKind::factors_vv ? vv : key.kind == PanelKind::factors_ov ? ov : oo;
     largest = std::max(largest, slab_doubles(tiles, auxiliary, key));
   }
-  return whole_panels + std::max(holes + vv, ov) + ov;
+  return whole_panels + std::max({left.amplitudes + oo, right.amplitudes + vv, ov}) + ov;
 }
 
 }  // namespace trifuse

@@ -27,7 +27,8 @@ struct PanelKey {
   AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels; AmplitudeSide::right for vvoo blocks
   std::uint8_t set = 0;                       ///< for vvoo blocks: number of the set in Method::sets(); else 0
   /// Numbers of tiles: left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}, factors_ov {h, p}; factors_vv {p, irrep
-  /// of d}, d has the spin of p. Factors of restricted spaces have tiles of alpha orbitals.
+  /// of d}, factors_oo {h, irrep of l}, d and l have the spin of p and h. Factors of restricted spaces have tiles of
+  /// alpha orbitals.
   std::array<int, 4> tiles{};
   auto operator<=>(const PanelKey&) const = default;
 
@@ -41,6 +42,7 @@ struct PanelKey {
     return {PanelKind::vvoo, AmplitudeSide::right, static_cast<std::uint8_t>(set), tiles};
   }
   static PanelKey factors_vv(int p, int irrep) { return {PanelKind::factors_vv, AmplitudeSide::right, 0, {p, irrep}}; }
+  static PanelKey factors_oo(int h, int irrep) { return {PanelKind::factors_oo, AmplitudeSide::right, 0, {h, irrep}}; }
   static PanelKey factors_ov(int h, int p) { return {PanelKind::factors_ov, AmplitudeSide::right, 0, {h, p}}; }
 };
 
@@ -54,6 +56,10 @@ struct PanelExtent {
 /// first particle of the contracted index, `hole_part` its first hole.
 struct PanelRows {
   std::int64_t stride, begin, particle_part, hole_part;
+  /// The part that is made if integrals have factors: the holes of a left panel, the particles of a right one.
+  std::int64_t made_part(PanelKind kind) const { return kind == PanelKind::left ? hole_part : particle_part; }
+  /// The other part, amplitudes.
+  std::int64_t amplitude_part(PanelKind kind) const { return kind == PanelKind::left ? particle_part : hole_part; }
 };
 
 /// A section [begin, end) of the linear layout, in doubles. `rank`: its owner.
@@ -75,10 +81,10 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// side of a two-sided problem l comes first. Such a problem has one right panel for both sides, with rows t2_left(l) |
 /// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
 ///
-/// If the integrals of a problem have factors (TileSource::factors), the layout has only the holes of its right panels,
-/// t2(l) or t2_left(l) | t2_right(l), and slabs of factors instead of the particles. The whole rows are made from them,
-/// see factor_products.hpp. So no panel of the layout grows like the integrals. Its vvoo blocks of integrals are empty;
-/// they are made from factors, too.
+/// If the integrals of a problem have factors (TileSource::factors), the layout has only the amplitudes of left and
+/// right panels, and slabs of factors instead of the integrals: the particles t2(d) of left panels, the holes t2(l) or
+/// t2_left(l) | t2_right(l) of right panels. The whole rows are made from them, see factor_products.hpp. So no panel of
+/// the layout grows like the integrals. Its vvoo blocks of integrals are empty; they are made from factors, too.
 ///
 /// All panels stand one after another in the linear layout. Their order depends only on the problem and its tiles. The
 /// linear layout is divided into sections. The sections of one rank are adjacent.
@@ -101,18 +107,20 @@ class PanelLayout {
   /// Number of auxiliary functions of the factors; 0 if the layout has integrals.
   std::int64_t auxiliary() const { return auxiliary_; }
   bool has_factors() const { return auxiliary_ > 0; }
-  /// True if a panel, or the particles of its rows, are made from slabs of factors.
+  /// True if a panel, or a part of its rows, is made from slabs of factors.
   bool makes(const PanelKey& key) const;
 
-  /// Returns the extent of a panel; null if the problem has no such panel. With factors, the extent of a right panel is
-  /// that of its holes. It is empty if the contracted index has no holes. That of a vvoo block of integrals is empty.
+  /// Returns the extent of a panel; null if the problem has no such panel. With factors, the extent of a left or right
+  /// panel is that of its amplitudes. It is empty if there are none. That of a vvoo block of integrals is empty.
   const PanelExtent* find(const PanelKey& key) const;
   /// The tiles of a key as one number. Panels of one kind, side and set have different numbers.
   std::int64_t number_of(const PanelKey& key) const;
+  /// Number of particles d and holes l of a left or right panel.
+  ContractedExtent contracted(const PanelKey& key) const;
   /// Returns the rows of a whole left or right panel, as tasks read it.
   PanelRows rows(const PanelKey& key) const;
-  /// Returns the rows of a left or right panel in the layout. They differ from `rows` for right panels if there are
-  /// factors; then `particle_part` has no meaning.
+  /// Returns the rows of a left or right panel in the layout. They differ from `rows` if there are factors; then the
+  /// part that is made from them has no meaning.
   PanelRows stored_rows(const PanelKey& key) const;
   /// Length of a whole left or right panel, or of a vvoo block, in doubles.
   std::int64_t whole_doubles(const PanelKey& key) const;
@@ -144,7 +152,7 @@ class PanelLayout {
   /// Returns the length of all whole panels that are made from factors, in doubles; 0 if there are no factors.
   static std::int64_t made_doubles(const Problem& problem, const TileSpace& tiles);
   /// Returns an upper limit for the panels that a task of the CPU executor uses at the same time, in doubles. With
-  /// factors, it includes the slabs and the holes from which one panel is made. No panel of the layout is longer.
+  /// factors, it includes the slabs and the amplitudes from which one panel is made. No panel of the layout is longer.
   static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);
 
  private:
@@ -152,7 +160,7 @@ class PanelLayout {
   /// Positions in `indices_`: left panels (of the right side), left panels of the left side, right panels, slabs of
   /// factors, first set of vvoo blocks.
   static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_factors_vv = 3,
-                               of_factors_ov = 4, of_vvoo = 5;
+                               of_factors_ov = 4, of_factors_oo = 5, of_vvoo = 6;
   template <typename Use>
   void walk(Use use) const;
   /// Length of a panel in the layout, in doubles.

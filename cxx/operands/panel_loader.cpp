@@ -279,6 +279,7 @@ void PanelLoader::load_amplitudes(const TileSource& source, AmplitudeSide side) 
 
 void PanelLoader::load_integrals(const TileSource& source) {
   using enum PanelKind;
+  if (layout_.has_factors()) return load_factors_of_holes(*source.factors());
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
   constexpr Space h = Space::hole, p = Space::particle;
   const auto read = [&](const std::array<int, 4>& t, std::span<double> block) {
@@ -287,12 +288,8 @@ void PanelLoader::load_integrals(const TileSource& source) {
   // v2[p5,p6,h3,p7]. In the spin-adapted formulation it is (p5 h3|p6 p7), which becomes (p d|p' h).
   const IndexMap vvov = adapted ? IndexMap{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
                                 : IndexMap{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
-  if (layout_.has_factors()) {
-    load_factors_ov(*source.factors());
-  } else {
-    for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
-                   [&](const BlockData& block) { return write_block(block, vvov, AmplitudeSide::right); });
-  }
+  for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
+                 [&](const BlockData& block) { return write_block(block, vvov, AmplitudeSide::right); });
   // v2[h7,p6,h2,h3]. In the spin-adapted formulation it is (h7 h2|p6 h3), which becomes -(p h|h' l).
   const IndexMap ovoo = adapted ? IndexMap{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
                                 : IndexMap{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
@@ -302,7 +299,7 @@ void PanelLoader::load_integrals(const TileSource& source) {
   });
 }
 
-void PanelLoader::load_factors_ov(const FactorSource& source) {
+void PanelLoader::load_factors_of_holes(const FactorSource& source) {
   struct Slab {
     PanelKey key;
     std::span<double> values;
@@ -311,13 +308,19 @@ void PanelLoader::load_factors_ov(const FactorSource& source) {
   const auto of_tile = [&](int t) { return orbitals_of(space, space[t]); };
   std::vector<Slab> slabs;
   layout_.visit([&](const PanelKey& key, const PanelExtent& extent) {
-    if (key.kind != PanelKind::factors_ov || !own_.contains(extent)) return;
+    const bool of_hole = key.kind == PanelKind::factors_ov || key.kind == PanelKind::factors_oo;
+    if (!of_hole || !own_.contains(extent)) return;
     slabs.push_back({key, {own_.data(extent), static_cast<std::size_t>(extent.doubles)}});
     bytes_read_ += static_cast<std::int64_t>(slabs.back().values.size_bytes());
   });
   share_in_turns(slabs.size(), available_threads(), [&](std::size_t n) {
     const auto& [key, values] = slabs[n];
-    source.read_ov(of_tile(key.tiles[0]), of_tile(key.tiles[1]), values);
+    const ClassOrbitals h = of_tile(key.tiles[0]);
+    if (key.kind == PanelKind::factors_oo) {
+      source.read_oo(h, orbitals_of(space, h.orbital_class, key.tiles[1]), values);
+    } else {
+      source.read_ov(h, of_tile(key.tiles[1]), values);
+    }
   });
 }
 

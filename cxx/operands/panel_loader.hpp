@@ -55,8 +55,8 @@ class PanelLoader {
 
   void load_amplitudes(const TileSource& source, AmplitudeSide side);
   void load_integrals(const TileSource& source);
-  /// Reads the slabs of factors of holes and particles that this process owns.
-  void load_factors_ov(const FactorSource& source);
+  /// Reads the slabs of factors that have a hole and that this process owns.
+  void load_factors_of_holes(const FactorSource& source);
   void load_vvoo(const Problem& problem);
 
   /// Describes the block of these tiles without reading it. `space`: the tile space of its source.

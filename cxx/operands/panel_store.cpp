@@ -87,11 +87,10 @@ void PanelStore::read_slabs(Communicator* communicator, const Problem& problem, 
   layout_.visit([&](const PanelKey& key, const PanelExtent& extent) {
     if (key.kind != PanelKind::factors_vv) return;
     const Tile& p = space[key.tiles[0]];
-    const TileSpace::Range d = space.range(p.orbital_class, key.tiles[1]);
     SlabOfRank& slab = slabs.emplace_back();
     slab.rank = layout_.owner(extent);
     slab.slab.p = orbitals_of(space, p);
-    slab.slab.d = {p.orbital_class, d.offset - space[space.first(p.orbital_class)].offset, d.size};
+    slab.slab.d = orbitals_of(space, p.orbital_class, key.tiles[1]);
     if (own_.contains(extent)) slab.slab.values = {own_.data(extent), static_cast<std::size_t>(extent.doubles)};
   });
   const int threads = available_threads();

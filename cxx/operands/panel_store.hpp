@@ -75,9 +75,9 @@ class PanelStore {
   /// makes a panel from factors, if it is not in a cache. A panel of another rank requires an earlier
   /// fetch_others(). Passes on exceptions of the fetch. Any thread may call this and all functions below.
   Panel acquire(const PanelKey& key) const;
-  /// Returns the part of a panel that the layout contains. It differs from `acquire` for a right panel of a layout with
-  /// factors: its rows are the holes l of the side of `key`. The data are null if the contracted index has no holes,
-  /// and for a vvoo block that is made from factors.
+  /// Returns the part of a panel that the layout contains. It differs from `acquire` for a panel that is made from
+  /// factors: the rows are the amplitudes of the side of `key`, over the particles d of a left panel or the holes l of
+  /// a right one. The data are null if there are none, and for a vvoo block.
   Panel acquire_stored(const PanelKey& key) const;
   /// Announces that a panel will be acquired soon. A background thread may fetch it.
   void prefetch(const PanelKey& key) const;

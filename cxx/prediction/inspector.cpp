@@ -62,11 +62,12 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   panel_begin_.reserve(plan.tasks.size() + 1);
   panel_begin_.push_back(0);
   double bytes = 0.0;
-  // Sets how the device makes a panel from factors. Of a right panel the holes are sent.
+  // Sets how the device makes a panel from factors. Its amplitudes are sent.
   const auto add_making = [&](const PanelKey& key, const gpu::Packing& packing) {
     const FactorRows rows = factor_rows(plan.tiles, plan.formulation, key);
-    const std::int64_t holes = key.kind == PanelKind::right ? packing.contracted - rows.length : 0;
-    sent_.back() = static_cast<double>(rows.count() * padded_row(problem.sides() * holes)) * sizeof(double);
+    const std::int64_t amplitudes = key.kind == PanelKind::vvoo ? 0 : packing.contracted - rows.length;
+    const std::int64_t sides = key.kind == PanelKind::right ? problem.sides() : 1;
+    sent_.back() = static_cast<double>(rows.count() * padded_row(sides * amplitudes)) * sizeof(double);
     const auto products = factor_products(plan.tiles, plan.formulation, key);
     for (const FactorProduct& product : products) {
       for (const PanelKey& slab : {product.first, product.second}) {

@@ -48,7 +48,7 @@ class Inspection {
   /// Number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
   /// Bytes of a panel from host to device, and on the device with padding. If the device makes the panel from factors,
-  /// only the holes of a right panel are sent.
+  /// only its amplitudes are sent.
   double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
   double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
   /// Sums of bytes_sent() and of bytes_on_device() over all panels. all_bytes_sent() also counts all slabs of factors.

@@ -133,9 +133,8 @@ void set_exchange(const Inspection& inspection, const gpu::PanelDemand& demand, 
 
 /// Floating-point operations with factors besides the panels of tasks, and the size of the factors.
 struct FactorCost {
-  double check = 0.0;     ///< of the check of the input, which makes ovov and two terms of the singles equation
-  double operands = 0.0;  ///< of the integrals of left panels
-  double bytes = 0.0;     ///< of the factors of oo and ov, which each rank stores while it reads operands
+  double check = 0.0;  ///< of the check of the input, which makes ovov and two terms of the singles equation
+  double bytes = 0.0;  ///< of the factors of oo and ov, which each rank stores while it reads operands
   /// What each rank stores for the check of the input. If irreps forbid elements of ovvv, the check makes them all, and
   /// needs a slab of the factors of vv, too.
   double check_bytes = 0.0;
@@ -169,7 +168,6 @@ FactorCost factor_cost(const Problem& problem) {
   cost.check_bytes = cost.bytes + slab_bytes;
   const double pairs = holes * particles;
   cost.check = 6.0 * naux * pairs * pairs + (irreps ? naux * pairs * particles * particles : 0.0);
-  cost.operands = 2.0 * naux * pairs * holes * holes;
   return cost;
 }
 
@@ -369,8 +367,6 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double making = std::clamp(machine.cores_per_node / machine.fill_cores, 1.0, owners);
   const double fill = std::min(machine.fill * making, std::max(machine.fill, machine.fill_node));
   prediction.seconds_loading = prediction.node_bytes / fill + file_bytes / machine.read;
-  // Each rank multiplies factors to its part of the operands, or to all operands.
-  prediction.seconds_loading += factors.operands * (prediction.shared_operands ? 1.0 : job.ranks) / cores;
   if (prediction.shared_operands && ranks_on_node > 1) {
     const double files = std::min<double>(owners * segments_of_each_owner(static_cast<int>(owners)), max_files_of_host);
     prediction.seconds_loading += prediction.node_bytes / (machine.shared_pages * files);

@@ -73,23 +73,26 @@ RotatedFactors::RotatedFactors(const TileSpace& tiles, const FactorSource& facto
 
 void RotatedFactors::rotate(const OrbitalRotation& rotation, const std::function<void()>& go_on) {
   use_single_threaded_blas();
-  std::map<Spin, Buffer> rotated;
+  std::map<std::pair<OrbitalClass, OrbitalClass>, Buffer> rotated;
+  // Reads and rotates the factors of a class of holes and the orbitals of another class.
+  const auto add = [&](OrbitalClass hole, OrbitalClass other, auto read) {
+    const std::int64_t o = tiles_.orbitals(hole), count = tiles_.orbitals(other), plane = count * auxiliary_;
+    Buffer& factors = rotated[{hole, other}];
+    factors = Buffer(static_cast<std::size_t>(o * plane));
+    share_among_threads<Buffer>(static_cast<std::size_t>(o), available_threads(), [&](std::size_t n, Buffer& scratch) {
+      go_on();
+      const std::span<double> values =
+          factors.span().subspan(n * static_cast<std::size_t>(plane), static_cast<std::size_t>(plane));
+      (factors_.*read)({hole, static_cast<std::int64_t>(n), 1}, {other, 0, count}, values);
+      rotate_rows(rotation, tiles_, other, auxiliary_, 0, auxiliary_, values.data(), scratch);
+    });
+    rotate_all_rows(rotation, tiles_, hole, plane, factors.data(), go_on);
+  };
   for (const auto& [spin, hole, particle] : spins_and_classes) {
-    const std::int64_t o = tiles_.orbitals(hole), v = tiles_.orbitals(particle), plane = v * auxiliary_;
-    Buffer& ov = rotated[spin];
-    ov = Buffer(static_cast<std::size_t>(o * plane));
-    share_among_threads<Buffer>(
-        static_cast<std::size_t>(o), available_threads(),
-        [&, h_class = hole, p_class = particle](std::size_t n, Buffer& scratch) {
-          go_on();
-          const std::span<double> values =
-              ov.span().subspan(n * static_cast<std::size_t>(plane), static_cast<std::size_t>(plane));
-          factors_.read_ov({h_class, static_cast<std::int64_t>(n), 1}, {p_class, 0, v}, values);
-          rotate_rows(rotation, tiles_, p_class, auxiliary_, 0, auxiliary_, values.data(), scratch);
-        });
-    rotate_all_rows(rotation, tiles_, hole, plane, ov.data(), go_on);
+    add(hole, hole, &FactorSource::read_oo);
+    add(hole, particle, &FactorSource::read_ov);
   }
-  ov_ = std::move(rotated);
+  of_holes_ = std::move(rotated);
   rotation_ = &rotation;
 }
 
@@ -109,11 +112,20 @@ void RotatedFactors::visit_vv(OrbitalClass particles, std::int64_t begin, std::i
   });
 }
 
+void RotatedFactors::read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const {
+  copy_rows(i, j, out);
+}
+
 void RotatedFactors::read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const {
-  const std::int64_t v = tiles_.orbitals(p.orbital_class);
-  const double* from = ov_of(h.orbital_class).data() + (h.begin * v + p.begin) * auxiliary_;
+  copy_rows(h, p, out);
+}
+
+void RotatedFactors::copy_rows(const ClassOrbitals& h, const ClassOrbitals& q, std::span<double> out) const {
+  if (rotation_ == nullptr) throw std::logic_error("Factors were read before they had been rotated.");
+  const std::int64_t row = tiles_.orbitals(q.orbital_class) * auxiliary_;
+  const double* from = of_holes_.at({h.orbital_class, q.orbital_class}).data() + h.begin * row + q.begin * auxiliary_;
   double* to = out.data();
-  for (std::int64_t n = 0; n < h.count; ++n, from += v * auxiliary_) to = std::copy_n(from, p.count * auxiliary_, to);
+  for (std::int64_t n = 0; n < h.count; ++n, from += row) to = std::copy_n(from, q.count * auxiliary_, to);
 }
 
 const Buffer& RotatedFactors::vv_of(OrbitalClass c) const {
@@ -132,34 +144,67 @@ const Buffer& RotatedFactors::vv_of(OrbitalClass c) const {
   return vv_.at(spin_of(c));
 }
 
+Buffer RotatedFactors::of_tiles(const Tile& x, const Tile& y) const {
+  const ClassOrbitals of_x = orbitals_of(tiles_, x), of_y = orbitals_of(tiles_, y);
+  Buffer rows(static_cast<std::size_t>(x.size * y.size * auxiliary_));
+  if (x.space() == Space::hole) {
+    copy_rows(of_x, of_y, rows.span());
+    return rows;
+  }
+  // The factors are symmetric: those of a particle and a hole are stored as those of the hole and the particle.
+  const bool swapped = y.space() == Space::hole;
+  Buffer others;
+  if (swapped) {
+    others = Buffer(rows.size());
+    copy_rows(of_y, of_x, others.span());
+  }
+  const std::int64_t v = tiles_.orbitals(x.orbital_class);
+  for (std::int64_t i = 0; i < x.size; ++i) {
+    for (std::int64_t j = 0; j < y.size; ++j) {
+      double* const to = rows.data() + (i * y.size + j) * auxiliary_;
+      if (swapped) {
+        std::copy_n(others.data() + (j * x.size + i) * auxiliary_, auxiliary_, to);
+        continue;
+      }
+      const double* const from = vv_of(x.orbital_class).data() + (of_x.begin + i) * auxiliary_ * v + of_y.begin + j;
+      for (std::int64_t q = 0; q < auxiliary_; ++q) to[q] = from[q * v];
+    }
+  }
+  return rows;
+}
+
 void RotatedFactors::read_v2(const std::array<int, 4>& tiles, std::span<double> block) const {
   std::fill(block.begin(), block.end(), 0.0);
   const std::array<Tile, 4> tile{tiles_[tiles[0]], tiles_[tiles[1]], tiles_[tiles[2]], tiles_[tiles[3]]};
-  const std::int64_t nh = tile[2].size, nd = tile[3].size;
-  const std::array<std::int64_t, 2> stride{tile[1].size * nh * nd, nh * nd};
-  // Adds sign * (x h|y d) to the block [g3,g4,h,d]. `x`, `y`: positions of the particles.
+  const std::int64_t n1 = tile[1].size, n2 = tile[2].size, n3 = tile[3].size;
+  // Adds sign * (g3 x|g4 y) to the block. `x`, `y`: the positions 2 and 3 in either order.
   const auto add = [&](std::size_t x, std::size_t y, double sign) {
-    const ClassOrbitals of_x = orbitals_of(tiles_, tile[x]), of_y = orbitals_of(tiles_, tile[y]),
-                        of_h = orbitals_of(tiles_, tile[2]), of_d = orbitals_of(tiles_, tile[3]);
-    const std::int64_t vx = tiles_.orbitals(of_x.orbital_class), vd = tiles_.orbitals(of_d.orbital_class);
-    for (std::int64_t q = 0; q < of_y.count; ++q) {
-      const double* const vv = vv_of(of_d.orbital_class).data() + (of_y.begin + q) * auxiliary_ * vd + of_d.begin;
-      for (std::int64_t h = 0; h < nh; ++h) {
-        const double* const ov = ov_of(of_h.orbital_class).data() + ((of_h.begin + h) * vx + of_x.begin) * auxiliary_;
-        multiply_add(false, false, of_x.count, nd, auxiliary_, sign, ov, auxiliary_, vv, vd,
-                     block.data() + q * stride[y] + h * nd, stride[x]);
+    const Buffer first = of_tiles(tile[0], tile[x]), second = of_tiles(tile[1], tile[y]);
+    const std::int64_t rows = tile[0].size * tile[x].size, columns = tile[1].size * tile[y].size;
+    Buffer product = Buffer::zeros(static_cast<std::size_t>(rows * columns));
+    multiply_add(false, true, rows, columns, auxiliary_, sign, first.data(), auxiliary_, second.data(), auxiliary_,
+                 product.data(), columns);
+    const double* from = product.data();
+    for (std::int64_t g3 = 0; g3 < tile[0].size; ++g3) {
+      for (std::int64_t i = 0; i < tile[x].size; ++i) {
+        for (std::int64_t g4 = 0; g4 < n1; ++g4) {
+          for (std::int64_t j = 0; j < tile[y].size; ++j) {
+            const auto [g1, g2] = x == 2 ? std::pair{i, j} : std::pair{j, i};
+            block[static_cast<std::size_t>(((g3 * n1 + g4) * n2 + g1) * n3 + g2)] += *from++;
+          }
+        }
       }
     }
   };
-  if (tile[0].spin() == tile[2].spin()) add(0, 1, +1.0);
-  if (tile[0].spin() == tile[3].spin()) add(1, 0, -1.0);
+  if (tile[0].spin() == tile[2].spin()) add(2, 3, +1.0);
+  if (tile[0].spin() == tile[3].spin()) add(3, 2, -1.0);
 }
 
 double RotatedFactors::bytes(const TileSpace& tiles, std::int64_t auxiliary) {
   double doubles = 0.0;
   for (const auto& [spin, hole, particle] : spins_and_classes) {
     const auto o = static_cast<double>(tiles.orbitals(hole)), v = static_cast<double>(tiles.orbitals(particle));
-    doubles += static_cast<double>(auxiliary) * v * o;
+    doubles += static_cast<double>(auxiliary) * o * (o + v);
   }
   return doubles * sizeof(double);
 }
@@ -175,7 +220,7 @@ double RotatedFactors::operations(const TileSpace& tiles, std::int64_t auxiliary
       }
     };
     rotate(particle, 2.0 * v + o);
-    rotate(hole, v);
+    rotate(hole, 2.0 * o + v);
   }
   return operations;
 }

@@ -67,17 +67,10 @@ void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation
   copy_matrix(u.size, l.size, matrix.values.data() + offset_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
 }
 
-/// The blocks of V2 that are rotated: all that triples need, without {p p|h p} if there are factors.
+/// The blocks of V2 that are rotated: all that triples need, or none if there are factors.
 BlockIndex rotated_v2_blocks(const TileSource& source) {
-  if (!source.has_integrals()) return {};
-  const TileSpace& space = source.tiles();
-  BlockIndex all = triples_v2_blocks(space);
-  if (source.factors() == nullptr) return all;
-  BlockIndex rest;
-  for (const Block& block : all.blocks()) {
-    if (space[block.tiles[3]].space() == Space::hole) rest.add(block.tiles, block.key, block.size);
-  }
-  return rest;
+  if (!source.has_integrals() || source.factors() != nullptr) return {};
+  return triples_v2_blocks(source.tiles());
 }
 
 }  // namespace
@@ -154,7 +147,7 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
   std::optional<RotatedTensor> v2;
   const std::shared_ptr<const void> held = acquire_factors_of_ranks(source_.factors(), communicator, stop);
   if (factors_) run_collectively(communicator, [&] { factors_->rotate(rotation_, go_on); });
-  if (has_integrals()) {
+  if (has_integrals() && !factors_) {
     const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
       source_.read_v2(t[0], t[1], t[2], t[3], block);
     };
@@ -185,8 +178,8 @@ void SemicanonicalSource::read_t2(int p1, int p2, int h3, int h4, std::span<doub
 }
 
 void SemicanonicalSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
+  if (factors_) return factors_->read_v2({g3, g4, g1, g2}, block);
   if (!numbers().v2) throw std::logic_error("The requested integrals do not exist.");
-  if (factors_ && tiles()[g2].space() == Space::particle) return factors_->read_v2({g3, g4, g1, g2}, block);
   numbers().v2->read(v2_key(tiles(), g3, g4, g1, g2), block);
 }
 

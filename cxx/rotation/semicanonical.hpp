@@ -18,12 +18,12 @@ struct RotationCost {
   double bytes;          ///< of T2 and V2, all ranks together
   double largest_group;  ///< bytes of the largest group that is rotated at once
   double operations;     ///< floating-point operations; a multiplication and an addition count as two
-  double factor_bytes;   ///< of rotated factors in each rank: those of holes and particles
+  double factor_bytes;   ///< of rotated factors in each rank: those that have a hole
   /// Largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
   double peak(int ranks) const;
 };
 /// Cost of the rotation of T2 and, if `source` has integrals, of V2. If the integrals have factors, the factors are
-/// rotated in place of the blocks {p p|h p}.
+/// rotated in place of V2.
 RotationCost rotation_cost(const TileSource& source);
 
 /// Amplitudes and integrals in semicanonical orbitals.

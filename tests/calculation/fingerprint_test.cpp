@@ -113,6 +113,10 @@ class FactorsOnly final : public TileSource, public FactorSource {
       read_ += band.count * band.particles * band.particles;
     });
   }
+  void read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const override {
+    source_.read_oo(i, j, out);
+    read_ += i.count * j.count * auxiliary();
+  }
   void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
     source_.read_ov(h, p, out);
     read_ += h.count * p.count * auxiliary();

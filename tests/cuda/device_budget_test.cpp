@@ -223,7 +223,7 @@ TEST(Demand, OfFactorsIsAnUpperBoundOfWhatPanelsAreMadeFrom) {
     };
     std::int64_t slabs = 0, at_once = 0, block = 0, largest = 0;
     layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
-      if (key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov) {
+      if (is_slab(key.kind)) {
         slabs += bytes_of(key);
         EXPECT_GE(slab_shape(tiles, layout.auxiliary(), key).bytes(),
                   extent.doubles * static_cast<std::int64_t>(sizeof(double)));

@@ -40,11 +40,11 @@ class MultipliedRows {
     double sum = 0.0;
     for (std::size_t m = 0; m < products_.size(); ++m) {
       const FactorProduct& product = products_[m];
-      const bool of_particles = product.second.kind == PanelKind::factors_vv;
+      const bool transposed = product.transposed();
       const double* const first = first_[m].data + (at[product.x] * extent[product.y] + at[product.y]) * auxiliary_;
       const double* const second =
-          second_[m].data + at[product.z] * auxiliary_ * rows_.length + (of_particles ? n : n * auxiliary_);
-      const std::int64_t step = of_particles ? rows_.length : 1;
+          second_[m].data + at[product.z] * auxiliary_ * rows_.length + (transposed ? n * auxiliary_ : n);
+      const std::int64_t step = transposed ? 1 : rows_.length;
       for (std::int64_t q = 0; q < auxiliary_; ++q) sum += product.sign * first[q] * second[q * step];
     }
     return sum;
@@ -57,43 +57,46 @@ class MultipliedRows {
   std::vector<Panel> first_, second_;
 };
 
-TEST(FactorProducts, AreTheParticlesOfRightPanels) {
-  std::set<std::size_t> numbers;
+TEST(FactorProducts, AreTheIntegralsOfLeftAndRightPanels) {
+  std::set<std::size_t> numbers_of_left, numbers_of_right;
   for_each_factored_problem([&](const FactoredProblem& problem, const TileSpace& tiles) {
     const PanelStore stored(problem.of_integrals, tiles), store(problem.of_factors, tiles);
     EXPECT_EQ(store.layout().auxiliary(), problem.with_factors.auxiliary());
     ASSERT_FALSE(stored.layout().has_factors());
-    double largest = 0.0;
+    double largest_left = 0.0, largest_right = 0.0;
     stored.layout().visit([&](const PanelKey& key, const PanelExtent&) {
-      if (key.kind != PanelKind::right) return;
+      const bool left = key.kind == PanelKind::left;
+      if (!left && key.kind != PanelKind::right) return;
       const Panel whole = stored.acquire(key);
       const PanelRows rows = stored.layout().rows(key);
       EXPECT_EQ(store.layout().rows(key).stride, rows.stride);
       EXPECT_EQ(store.layout().whole_doubles(key), stored.layout().find(key)->doubles);
-      ContractedIndex contracted{};
-      right_contracted_index(tiles, problem.of_factors.formulation, {key.tiles[0], key.tiles[1], key.tiles[2]},
-                             contracted);
-      const auto [particles, holes] = contracted_extent(tiles, contracted);
+      const auto [particles, holes] = store.layout().contracted(key);
+      const std::int64_t integrals = left ? holes : particles, amplitudes = left ? particles : holes;
       const MultipliedRows made(store, key);
-      EXPECT_EQ(made.rows().length, particles);
-      numbers.insert(made.products());
-      const Panel of_holes = store.acquire_stored(key);
-      EXPECT_EQ(of_holes.data == nullptr, holes == 0);
+      EXPECT_EQ(made.rows().length, integrals);
+      (left ? numbers_of_left : numbers_of_right).insert(made.products());
+      double& largest = left ? largest_left : largest_right;
+      const Panel of_amplitudes = store.acquire_stored(key);
+      EXPECT_EQ(of_amplitudes.data == nullptr, amplitudes == 0);
       for (std::int64_t n = 0; n < made.rows().count(); ++n) {
         const double* const expected = whole.data - rows.begin + n * whole.stride;
-        for (std::int64_t d = 0; d < particles; ++d) {
-          const double found = made.element(n, d);
-          ASSERT_NEAR(found, expected[rows.particle_part + d], 1e-15) << n << " " << d;
+        for (std::int64_t x = 0; x < integrals; ++x) {
+          const double found = made.element(n, x);
+          ASSERT_NEAR(found, expected[rows.made_part(key.kind) + x], 1e-15) << n << " " << x;
           largest = std::max(largest, std::abs(found));
         }
-        for (std::int64_t l = 0; l < holes; ++l) {
-          ASSERT_EQ(of_holes.data[n * of_holes.stride + l], expected[rows.hole_part + l]) << n << " " << l;
+        for (std::int64_t x = 0; x < amplitudes; ++x) {
+          ASSERT_EQ(of_amplitudes.data[n * of_amplitudes.stride + x], expected[rows.amplitude_part(key.kind) + x])
+              << n << " " << x;
         }
       }
     });
-    EXPECT_GT(largest, 1e-4);
+    EXPECT_GT(largest_left, 1e-4);
+    EXPECT_GT(largest_right, 1e-4);
   });
-  EXPECT_EQ(numbers, (std::set<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(numbers_of_left, (std::set<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(numbers_of_right, (std::set<std::size_t>{0, 1, 2}));
 }
 
 TEST(FactorProducts, AreVvooBlocksOfIntegrals) {
@@ -146,16 +149,17 @@ TEST(FactorProducts, ReadAllSlabsOfTheLayoutAndNoOther) {
       EXPECT_GT(extent.doubles, 0);
       end += extent.doubles;
       all.insert(extent.begin);
-      if (key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov) slabs += extent.doubles;
+      if (is_slab(key.kind)) slabs += extent.doubles;
     });
     EXPECT_EQ(layout.doubles(), end);
     EXPECT_EQ(PanelLayout::required_doubles(problem.of_factors, tiles), end);
     EXPECT_EQ(PanelLayout::whole_doubles(problem.of_factors, tiles), whole.doubles());
-    // B[Q,p,d] of all pairs p, d and B[Q,h,p] of all pairs h, p, for each spin that is stored.
+    // B[Q,p,d], B[Q,h,p] and B[Q,h,l] of all pairs, for each spin that is stored.
     const TileSpace& space = layout.tiles();
     std::int64_t most = 0;
     const auto add = [&](OrbitalClass h, OrbitalClass p) {
-      most += problem.with_factors.auxiliary() * space.orbitals(p) * (space.orbitals(p) + space.orbitals(h));
+      const std::int64_t o = space.orbitals(h), v = space.orbitals(p);
+      most += problem.with_factors.auxiliary() * (v * (v + o) + o * o);
     };
     add(OrbitalClass::hole_alpha, OrbitalClass::particle_alpha);
     if (!space.restricted()) add(OrbitalClass::hole_beta, OrbitalClass::particle_beta);

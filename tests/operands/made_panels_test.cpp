@@ -20,18 +20,16 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// The panels that are made: all right panels and all vvoo blocks. `stored`: the layout of stored integrals.
+/// The panels that are made: all of them. `stored`: the layout of stored integrals.
 std::vector<PanelKey> made_panels(const PanelLayout& stored) {
   std::vector<PanelKey> keys;
-  stored.visit([&](const PanelKey& key, const PanelExtent&) {
-    if (key.kind == PanelKind::right || key.kind == PanelKind::vvoo) keys.push_back(key);
-  });
+  stored.visit([&](const PanelKey& key, const PanelExtent&) { keys.push_back(key); });
   return keys;
 }
 
 /// The first number of a panel in memory.
 const double* first_number(const PanelStore& store, const PanelKey& key, const Panel& panel) {
-  return panel.data - (key.kind == PanelKind::right ? store.layout().rows(key).begin : 0);
+  return panel.data - (key.kind == PanelKind::vvoo ? 0 : store.layout().rows(key).begin);
 }
 
 /// All numbers of a panel, with the zeros behind its rows and behind the panel.

@@ -190,7 +190,7 @@ TEST(SemicanonicalOrbitals, RotateFactorsInPlaceOfIntegrals) {
     result.rotate(nullptr);
     EXPECT_LT(result.cost().bytes, stored.cost().bytes);
     EXPECT_EQ(result.cost().bytes, static_cast<double>(result.own_bytes()));
-    EXPECT_EQ(result.cost().factor_bytes, 8.0 * 19 * (6 * 5 + 8 * 3));
+    EXPECT_EQ(result.cost().factor_bytes, 8.0 * 19 * (5 * (5 + 6) + 3 * (3 + 8)));
     const std::vector<double> found = everything_in(result), expected = everything_in(stored);
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t n = 0; n < found.size(); ++n) ASSERT_NEAR(found[n], expected[n], 1e-14) << n;

@@ -15,8 +15,8 @@
 
 namespace trifuse::testing {
 
-/// A made-up molecule whose blocks {p p|h p} and {p p|h h} are sums of products of made-up factors. Its other blocks
-/// are those of `make_synthetic_source`.
+/// A made-up molecule whose integrals are sums of products of made-up factors. Its amplitudes are those of
+/// `make_synthetic_source`.
 class FactoredSource final : public TileSource, public FactorSource {
  public:
   /// `hides_factors`: true for a source that seems to store the same integrals.
@@ -47,13 +47,16 @@ class FactoredSource final : public TileSource, public FactorSource {
       visit({q, 1, v, plane.data()});
     });
   }
-  void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
+  void read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const override {
     std::size_t n = 0;
-    for (std::int64_t x = 0; x < h.count; ++x) {
-      for (std::int64_t y = 0; y < p.count; ++y) {
-        for (std::int64_t q = 0; q < auxiliary_; ++q) out[n++] = factor(q, orbital(h, x), orbital(p, y));
+    for (std::int64_t x = 0; x < i.count; ++x) {
+      for (std::int64_t y = 0; y < j.count; ++y) {
+        for (std::int64_t q = 0; q < auxiliary_; ++q) out[n++] = factor(q, orbital(i, x), orbital(j, y));
       }
     }
+  }
+  void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const override {
+    read_oo(h, p, out);
   }
 
   const SourceInfo& info() const override { return blocks_->info(); }
@@ -69,7 +72,6 @@ class FactoredSource final : public TileSource, public FactorSource {
     blocks_->read_t2(p1, p2, h3, h4, block);
   }
   void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override {
-    if (tiles()[g3].space() == Space::hole) return blocks_->read_v2(g3, g4, g1, g2, block);
     const std::array<Tile, 4> tile{tiles()[g3], tiles()[g4], tiles()[g1], tiles()[g2]};
     const auto first = [&](std::size_t k) { return tile[k].offset; };
     std::size_t n = 0;

@@ -148,7 +148,7 @@ TEST(FactorArrays, AreReadWhenTheyAreUsedAndHeldAsLongAsTheCallerWants) {
                             array("factors_vv", {2, 1}, 2)});
   use_factors(input);
   const auto ovoo = input.arrays->array("ovoo"), ovvv = input.arrays->array("ovvv");
-  const DenseFactors& factors = *input.factor_source;
+  const FactorSource& factors = *input.factor_source;
   using Reads = std::array<int, 3>;
   EXPECT_EQ(factors.auxiliary(), 2);
   EXPECT_EQ(reads, (Reads{0, 0, 0}));
@@ -286,7 +286,7 @@ TEST(FactorArrays, StopBeingReadOnRequest) {
       "caller",
       std::vector{array("factors_oo", {900, 2, 2}), array("factors_ov", {900, 2, 1}), array("factors_vv", {900, 1})});
   use_factors(input);
-  const DenseFactors& factors = *input.factor_source;
+  const FactorSource& factors = *input.factor_source;
   EXPECT_THROW(factors.acquire_factors(&stop), Interrupted);
   EXPECT_LT(reads, 15);
   stops = stop = false;

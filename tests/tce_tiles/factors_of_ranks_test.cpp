@@ -67,7 +67,7 @@ class Input {
     use_factors(input_);
   }
 
-  const DenseFactors& factors() const { return *input_.factor_source; }
+  const FactorSource& factors() const { return *input_.factor_source; }
 
   std::vector<int> ov_reads, oo_reads;
   std::function<void()> after_read = nullptr;
@@ -77,7 +77,7 @@ class Input {
 };
 
 /// Expects that the bits of all factors of holes are right.
-void expect_right(const DenseFactors& factors) {
+void expect_right(const FactorSource& factors) {
   const std::int64_t auxiliary = factors.auxiliary();
   const auto expect = [&](const std::vector<double>& found, std::int64_t columns) {
     for (std::size_t n = 0; n < found.size(); ++n) {

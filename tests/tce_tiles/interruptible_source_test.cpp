@@ -20,7 +20,9 @@ TEST(InterruptibleSource, ReadsUntilTheRunIsStopped) {
   const FactorSource& factors = *interruptible.factors();
   EXPECT_EQ(factors.auxiliary(), 12);
   const ClassOrbitals holes{OrbitalClass::hole_alpha, 0, 3}, particles{OrbitalClass::particle_alpha, 1, 4};
-  std::vector<double> ov(3 * 4 * 12), vv(4 * 12 * 4), found_ov(ov.size()), found_vv(vv.size()), block(5 * 5 * 3 * 3);
+  std::vector<double> oo(3 * 3 * 12), ov(3 * 4 * 12), vv(4 * 12 * 4), found_oo(oo.size()), found_ov(ov.size()),
+      found_vv(vv.size()), block(5 * 5 * 3 * 3);
+  source->factors()->read_oo(holes, holes, oo);
   source->factors()->read_ov(holes, particles, ov);
   const auto read_vv = [&](const FactorSource& of, std::vector<double>& out) {
     const FactorSlab slab{particles, particles, out};
@@ -28,14 +30,17 @@ TEST(InterruptibleSource, ReadsUntilTheRunIsStopped) {
   };
   read_vv(*source->factors(), vv);
   EXPECT_NE(factors.acquire_factors(nullptr), nullptr);
+  factors.read_oo(holes, holes, found_oo);
   factors.read_ov(holes, particles, found_ov);
   read_vv(factors, found_vv);
+  EXPECT_EQ(found_oo, oo);
   EXPECT_EQ(found_ov, ov);
   EXPECT_EQ(found_vv, vv);
   const int p = source->tiles().hole_tiles();
   interruptible.read_t2(p, p, 0, 0, block);
   stop = true;
   EXPECT_THROW(factors.acquire_factors(nullptr), Interrupted);
+  EXPECT_THROW(factors.read_oo(holes, holes, found_oo), Interrupted);
   EXPECT_THROW(factors.read_ov(holes, particles, found_ov), Interrupted);
   EXPECT_THROW(read_vv(factors, found_vv), Interrupted);
   EXPECT_THROW(interruptible.read_t2(p, p, 0, 0, block), Interrupted);

@@ -27,6 +27,9 @@ class MadeUpFactors final : public FactorSource {
     return (c == OrbitalClass::particle_alpha ? 1.0 : -1.0) * static_cast<double>(1 + q * 100 + x * 10 + y);
   }
   std::int64_t auxiliary() const override { return auxiliary_; }
+  void read_oo(const ClassOrbitals&, const ClassOrbitals&, std::span<double>) const override {
+    ADD_FAILURE() << "no factors of two holes are needed";
+  }
   void read_ov(const ClassOrbitals&, const ClassOrbitals&, std::span<double>) const override {
     ADD_FAILURE() << "no factors of holes are needed";
   }

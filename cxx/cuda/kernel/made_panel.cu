@@ -13,12 +13,12 @@ struct ReadMadeRows {
   __device__ __forceinline__ double operator()(const Packing& rows, const PackedIndices& at) const {
     std::int64_t row = 0;
     for (int q = 0; q < 3; ++q) row += (at.index[q] - (q == rows.outer ? rows.outer_begin : 0)) * rows.stride[q];
-    const int particle = at.contracted - source.first_particle;
-    if (particle >= 0 && particle < source.particles) {
-      return source.of_particles[row * source.particle_stride + particle];
+    const int integral = at.contracted - source.first_integral;
+    if (integral >= 0 && integral < source.integrals) {
+      return source.integral_rows[row * source.integral_stride + integral];
     }
-    return source
-        .of_holes[row * source.hole_stride + (particle < 0 ? at.contracted : at.contracted - source.particles)];
+    const int amplitude = integral < 0 ? at.contracted : at.contracted - source.integrals;
+    return source.amplitude_rows[row * source.amplitude_stride + amplitude];
   }
 };
 

@@ -9,13 +9,13 @@
 /// Packs panels whose rows have two sources.
 namespace trifuse::gpu {
 
-/// The rows of a part of a panel, in device memory. The contracted indices [first_particle, first_particle + particles)
-/// of a row lie in `of_particles`, all others without a gap in `of_holes`. Row 0 is the first row of the part.
+/// The rows of a part of a panel, in device memory. The contracted indices [first_integral, first_integral + integrals)
+/// of a row lie in `integral_rows`, all others without a gap in `amplitude_rows`. Row 0 is the first row of the part.
 struct MadeRows {
-  const double* of_particles;                 ///< [row, particle]
-  const double* of_holes;                     ///< [row, hole]
-  std::int64_t particle_stride, hole_stride;  ///< doubles between rows
-  std::int32_t first_particle, particles;     ///< first contracted index and number of contracted indices
+  const double* integral_rows;                     ///< [row, contracted index]: made from factors
+  const double* amplitude_rows;                    ///< [row, contracted index]
+  std::int64_t integral_stride, amplitude_stride;  ///< doubles between rows
+  std::int32_t first_integral, integrals;          ///< first contracted index and number of contracted indices
 };
 
 /// Packs the part of a left or right panel that `source` holds. `rows`: the packing, with the strides of packing_of()

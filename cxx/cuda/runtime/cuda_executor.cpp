@@ -201,8 +201,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     device.made_panels =
         std::make_shared<FactorPanelProvider>(*panels_, ring, bytes_of_slabs(device), demand_.made_rows);
     device.host_panels = std::make_shared<HostPanelProvider>(*panels_, ring);
-    // Copies from peers come first, because they are the fastest. Right panels of a problem with factors are made on
-    // the device, which is faster than to make them on the host and to send them.
+    // Copies from peers come first, because they are the fastest. Panels of a problem with factors are made on the
+    // device, which is faster than to make them on the host and to send them.
     PanelCache::Providers providers = {device.peer_panels, device.made_panels, device.host_panels};
     if (!panels_->has_panels()) {
       device.array_panels = std::make_shared<ArrayPanelProvider>(problem_, panels_->layout(), device.number);

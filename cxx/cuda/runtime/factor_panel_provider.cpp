@@ -42,13 +42,13 @@ std::int64_t FactorPanelProvider::produce(const PanelName& name, const Packing& 
   making.slabs = std::move(slabs.slabs);
   std::int64_t bytes_sent = slabs.bytes;
 
-  const Panel holes = host_.acquire_stored(name.key);
+  const Panel amplitudes = host_.acquire_stored(name.key);
   const std::int64_t rows_of_block = hole_block * making.rows.step(0);
   const auto room_for = [&](std::int64_t doubles, std::int64_t stride) {
     return doubles / (rows_of_block * std::max<std::int64_t>(stride, 1));
   };
   const std::int64_t room = std::min(room_for(row_bytes_ / static_cast<std::int64_t>(sizeof(double)), making.stride()),
-                                     room_for(ring_->room(), holes.stride));
+                                     room_for(ring_->room(), amplitudes.stride));
   Packing packing = whole;
   const std::int32_t all = packing.extent[packing.outer];
   const auto step =
@@ -57,7 +57,7 @@ std::int64_t FactorPanelProvider::produce(const PanelName& name, const Packing& 
     packing.outer_begin = first;
     packing.outer_count = std::min(step, all - first);
     multiply(making, {first, packing.outer_count}, stream);
-    bytes_sent += pack(name, packing, making, holes, to, stream);
+    bytes_sent += pack(name, packing, making, amplitudes, to, stream);
   }
   TRIFUSE_CUDA(cudaEventRecord(span.end, stream));
   const std::lock_guard lock(mutex_);
@@ -70,12 +70,13 @@ void FactorPanelProvider::multiply(const Making& making, const Part& part, cudaS
   const FactorRows& rows = making.rows;
   const std::int64_t auxiliary = host_.layout().auxiliary(), stride = making.stride();
   for (std::size_t n = 0; n < making.products.size(); ++n) {
-    const auto& [first, second, sign, x, y, z] = making.products[n];
+    const FactorProduct& factors = making.products[n];
+    const auto& [first, second, sign, x, y, z] = factors;
     const SlabShape of_first = slab_shape(host_.tiles(), auxiliary, first),
                     of_second = slab_shape(host_.tiles(), auxiliary, second);
     const auto count = [&](std::size_t position) { return position == 0 ? part.holes : rows.extent[position]; };
     SlabProduct product{};
-    product.b_transposed = second.kind == PanelKind::factors_ov;
+    product.b_transposed = factors.transposed();
     product.batches = static_cast<std::int32_t>(count(z));
     product.rows = static_cast<std::int32_t>(count(x) * count(y));
     product.columns = static_cast<std::int32_t>(rows.length);
@@ -97,27 +98,28 @@ void FactorPanelProvider::multiply(const Making& making, const Part& part, cudaS
 }
 
 std::int64_t FactorPanelProvider::pack(const PanelName& name, const Packing& part, const Making& making,
-                                       const Panel& holes, void* to, cudaStream_t stream) {
+                                       const Panel& amplitudes, void* to, cudaStream_t stream) {
   if (name.key.kind == PanelKind::vvoo) {
     launch_packing(with_longer_rows(part, making.rows.length, making.stride()), name.format, rows_.data(), to, stream);
     return 0;
   }
   const PanelRows rows = host_.layout().rows(name.key);
   MadeRows made{};
-  made.of_particles = rows_.data();
-  made.particle_stride = making.stride();
-  made.hole_stride = holes.stride;
-  made.first_particle = static_cast<std::int32_t>(rows.particle_part - rows.begin);
-  made.particles = static_cast<std::int32_t>(making.rows.length);
+  made.integral_rows = rows_.data();
+  made.integral_stride = making.stride();
+  made.amplitude_stride = amplitudes.stride;
+  made.first_integral = static_cast<std::int32_t>(rows.made_part(name.key.kind) - rows.begin);
+  made.integrals = static_cast<std::int32_t>(making.rows.length);
   std::int64_t doubles = 0;
-  if (holes.data != nullptr) {
-    // The last row ends with its last hole. Its padding may lie outside the host's memory.
+  if (amplitudes.data != nullptr) {
+    // The last row ends with its last amplitude. Its padding may lie outside the host's memory.
     const std::int64_t rows_of_hole = making.rows.step(0);
-    doubles = (part.outer_count * rows_of_hole - 1) * holes.stride + part.contracted - made.particles;
-    made.of_holes = ring_->stage(holes.data + part.outer_begin * rows_of_hole * holes.stride, doubles, stream);
+    doubles = (part.outer_count * rows_of_hole - 1) * amplitudes.stride + part.contracted - made.integrals;
+    made.amplitude_rows =
+        ring_->stage(amplitudes.data + part.outer_begin * rows_of_hole * amplitudes.stride, doubles, stream);
   }
   launch_packing_of_made_rows(part, name.format, made, to, stream);
-  if (holes.data != nullptr) ring_->release(stream);
+  if (amplitudes.data != nullptr) ring_->release(stream);
   return doubles * static_cast<std::int64_t>(sizeof(double));
 }
 

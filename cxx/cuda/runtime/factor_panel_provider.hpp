@@ -15,9 +15,9 @@
 
 namespace trifuse::gpu {
 
-/// Makes panels on the device from slabs of factors: right panels, and vvoo blocks of integrals. Vvoo blocks, and the
-/// particles of the rows of right panels, are matrix products of slabs. The holes of a row are amplitudes, which come
-/// from the host. A panel that was evicted is made again.
+/// Makes panels on the device from slabs of factors: left and right panels, and vvoo blocks of integrals. The integrals
+/// of their rows are matrix products of slabs. The other numbers of a row are amplitudes, which come from the host. A
+/// panel that was evicted is made again.
 ///
 /// The bits of a panel depend neither on earlier panels nor on the amount of memory.
 class FactorPanelProvider final : public PanelProvider {
@@ -30,7 +30,7 @@ class FactorPanelProvider final : public PanelProvider {
 
   /// Belongs to the current device. Provides nothing if the layout of `host` has no factors. `host`: must stay valid.
   /// `ring`: the ring of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory for rows
-  /// without their holes, PanelDemand::made_rows.
+  /// without their amplitudes, PanelDemand::made_rows.
   FactorPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t slab_bytes,
                       std::int64_t row_bytes);
 
@@ -63,9 +63,9 @@ class FactorPanelProvider final : public PanelProvider {
   };
   /// Puts the products of a part on `stream`. They write to `rows_`.
   void multiply(const Making& making, const Part& part, cudaStream_t stream);
-  /// Puts the packing of a part that was multiplied on `stream`. `holes`: the holes of the whole right panel. Returns
-  /// the number of bytes that are sent for them.
-  std::int64_t pack(const PanelName& name, const Packing& part, const Making& making, const Panel& holes, void* to,
+  /// Puts the packing of a part that was multiplied on `stream`. `amplitudes`: those of the whole panel. Returns the
+  /// number of bytes that are sent for them.
+  std::int64_t pack(const PanelName& name, const Packing& part, const Making& making, const Panel& amplitudes, void* to,
                     cudaStream_t stream);
 
   const PanelStore& host_;

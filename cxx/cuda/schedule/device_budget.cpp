@@ -41,9 +41,9 @@ double padded(std::int64_t extent, std::int64_t size) {
   return static_cast<double>(ceil_div(extent, size) * size);
 }
 
-/// The longest panel rows: k-tiles on the device, contracted indices on the host, particles.
+/// The longest panel rows: k-tiles on the device, contracted indices on the host, particles, holes.
 struct LongestRows {
-  std::int64_t k_tiles = 1, host = 1, particles = 0;
+  std::int64_t k_tiles = 1, host = 1, particles = 0, holes = 0;
 };
 LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation, int k_tile_depth) {
   LongestRows rows;
@@ -51,6 +51,7 @@ LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation, in
     for (int irrep = 0; irrep < 8; ++irrep) {
       const ContractedExtent extent = contracted_extent(tiles, {spin, irrep});
       rows.particles = std::max(rows.particles, extent.particles);
+      rows.holes = std::max(rows.holes, extent.holes);
       rows.k_tiles = std::max(rows.k_tiles, ceil_div(extent.total(), k_tile_depth));
       if (formulation == SpinFormulation::spin_adapted && spin == Spin::beta) continue;
       rows.host = std::max(rows.host, extent.particles + 2 * extent.holes + 8);
@@ -61,7 +62,7 @@ LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation, in
 
 /// Sets the demand of slabs of factors.
 void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t auxiliary, PanelDemand& demand) {
-  std::int64_t largest_vv = 0, largest_ov = 0;
+  std::int64_t largest_vv = 0, largest_ov = 0, largest_oo = 0;
   const auto add = [&](const PanelKey& key, std::int64_t& largest) {
     const std::int64_t bytes = Arena::rounded(slab_shape(tiles, auxiliary, key).bytes());
     largest = std::max(largest, bytes);
@@ -76,8 +77,15 @@ void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t
       if (tiles[h].partner == h && tiles[h].spin() == tiles[p].spin()) add(PanelKey::factors_ov(h, p), largest_ov);
     }
   }
+  for (int h = 0; h < tiles.hole_tiles(); ++h) {
+    if (tiles[h].partner != h) continue;
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      if (tiles.range(tiles[h].orbital_class, irrep).size > 0) add(PanelKey::factors_oo(h, irrep), largest_oo);
+    }
+  }
   const std::int64_t products = formulation == SpinFormulation::spin_adapted ? 1 : 2;
-  demand.slabs_at_once = std::min(demand.slabs, products * (std::max(largest_vv, largest_ov) + largest_ov));
+  demand.slabs_at_once =
+      std::min(demand.slabs, products * (std::max({largest_vv, largest_ov, largest_oo}) + largest_ov));
 }
 
 /// Sets the means of panels over particle tiles. `left`, `right`, `vvoo`: bytes of these panels for all orders of the
@@ -164,8 +172,9 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return demand;
   add_slabs(tiles, problem.formulation, auxiliary, demand);
-  // Of a right panel, and of a vvoo block.
-  const double row_doubles = std::max(particle * padded(rows.particles, 2), hole * padded(largest_particle, 2));
+  // Of a right panel, of a left panel, and of a vvoo block.
+  const double row_doubles = std::max(
+      {particle * padded(rows.particles, 2), hole * padded(rows.holes, 2), hole * padded(largest_particle, 2)});
   const double block_bytes = hole_block * particle * row_doubles * sizeof(double);
   const std::int64_t block = whole_bytes(block_bytes),
                      panel = whole_bytes(block_bytes * static_cast<double>(std::max<std::int64_t>(

@@ -43,13 +43,13 @@ std::int64_t worker_bytes(std::int64_t scratch_doubles);
 /// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
 
-/// What the packed panels of a tile space need on a device. If the problem has factors, the device makes right panels
-/// and vvoo blocks of integrals from slabs of factors.
+/// What the packed panels of a tile space need on a device. If the problem has factors, the device makes left and right
+/// panels and vvoo blocks of integrals from slabs of factors.
 struct PanelDemand {
   std::int64_t largest_task;   ///< upper bound for the panels of one task
   std::int64_t all;            ///< upper bound for all panels
   std::int64_t slot;           ///< size of each pinned buffer; every panel can be sent in parts of at most this size
-  std::int64_t made_rows = 0;  ///< buffer for the rows that the device makes, without holes; 0 without factors
+  std::int64_t made_rows = 0;  ///< buffer for integrals that the device makes; 0 without factors
   std::int64_t slabs = 0;      ///< all slabs of factors; 0 without factors
   std::int64_t slabs_at_once = 0;  ///< upper bound for the slabs of one panel
   double likely_all = 0.0;         ///< estimate of all panels

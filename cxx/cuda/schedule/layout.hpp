@@ -172,6 +172,7 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const P
              ceil_div(p.extent[0], sizes.b_first) * ceil_div(p.extent[1], sizes.b_second) * sizes.b_k_tile;
     case PanelKind::factors_vv:  // slabs of factors are not packed
     case PanelKind::factors_ov:
+    case PanelKind::factors_oo:
       return 0;
     case PanelKind::vvoo:
       break;

@@ -25,9 +25,7 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& for
     }
   };
   panels.visit([&](const PanelKey& key, const PanelExtent& extent) {
-    // Panels that are made from factors, and the factors, do not come from peers.
-    const bool slab = key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov;
-    const int owner = slab || panels.makes(key) ? -1 : owner_of(extent);
+    const int owner = is_slab(key.kind) || panels.makes(key) ? -1 : owner_of(extent);
     if (owner < 0) return;
     add_orders(key, owner);
     if (key.kind != PanelKind::right || !panels.two_sided()) return;
@@ -46,7 +44,7 @@ PanelOwnerMap PanelOwnerMap::of_slabs(const PanelLayout& panels, std::span<const
   const std::vector<int> numbers(gpus.begin(), gpus.end());
   SlabDealer dealer(numbers.size());
   panels.visit([&](const PanelKey& key, const PanelExtent&) {
-    if (key.kind != PanelKind::factors_vv && key.kind != PanelKind::factors_ov) return;
+    if (!is_slab(key.kind)) return;
     const std::int64_t bytes = slab_shape(panels.tiles(), panels.auxiliary(), key).bytes();
     map.add(slab_name(key), numbers[dealer.deal(bytes).gpu], bytes);
   });

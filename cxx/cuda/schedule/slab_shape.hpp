@@ -9,8 +9,8 @@ namespace trifuse::gpu {
 /// A slab of factors on the device: rows of equal length. Each row is padded to an even length, so that two doubles can
 /// be loaded at once.
 struct SlabShape {
-  std::int64_t rows;    ///< [p, Q] of factors_vv, [h, p] of factors_ov
-  std::int64_t length;  ///< particles d of factors_vv, auxiliary functions Q of factors_ov
+  std::int64_t rows;    ///< [p, Q] of factors_vv, [h, p] of factors_ov, [h, l] of factors_oo
+  std::int64_t length;  ///< particles d of factors_vv, else auxiliary functions Q
   constexpr std::int64_t stride() const { return even_row(length); }
   constexpr std::int64_t bytes() const { return rows * stride() * static_cast<std::int64_t>(sizeof(double)); }
   /// Length of a padded row, in doubles.
@@ -21,7 +21,9 @@ struct SlabShape {
 inline SlabShape slab_shape(const TileSpace& tiles, std::int64_t auxiliary, const PanelKey& key) {
   const Tile& first = tiles[key.tiles[0]];
   if (key.kind == PanelKind::factors_ov) return {first.size * tiles[key.tiles[1]].size, auxiliary};
-  return {first.size * auxiliary, tiles.range(first.orbital_class, key.tiles[1]).size};
+  const std::int64_t of_irrep = tiles.range(first.orbital_class, key.tiles[1]).size;
+  if (key.kind == PanelKind::factors_oo) return {first.size * of_irrep, auxiliary};
+  return {first.size * auxiliary, of_irrep};
 }
 
 }  // namespace trifuse::gpu

@@ -108,6 +108,7 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
       break;
     case PanelKind::factors_vv:  // slabs of factors are not packed
     case PanelKind::factors_ov:
+    case PanelKind::factors_oo:
       break;
   }
   if (name.swapped) {

@@ -13,8 +13,7 @@
 #include "tests/support/factored_source.hpp"
 #include "tests/support/packed_panels.hpp"
 
-/// Right panels and vvoo blocks that a device makes from factors, compared with panels of the integrals of the same
-/// factors.
+/// Panels that a device makes from factors, compared with panels of the integrals of the same factors.
 namespace trifuse::gpu {
 namespace {
 
@@ -30,7 +29,7 @@ class MadePanels : public OnGpu {
   }
 };
 
-/// The right panels and the vvoo blocks that the tasks of a problem read.
+/// The panels that the tasks of a problem read.
 std::vector<PanelName> made_panels(const Problem& problem, const TileSpace& tiles) {
   std::set<PanelName> names;
   ContractionList contractions;
@@ -38,7 +37,7 @@ std::vector<PanelName> made_panels(const Problem& problem, const TileSpace& tile
   for (const Task& task : make_plan(tiles, problem.formulation).tasks) {
     write_program(problem, tiles, task, fp64, contractions, program);
     for (const auto& product : program.products) {
-      if (product.k_steps > 0) names.insert(product.b);
+      if (product.k_steps > 0) names.insert({product.a, product.b});
     }
     for (const auto& vvoo : program.vvoo) {
       if (vvoo.used) names.insert(vvoo.name);
@@ -112,9 +111,7 @@ TEST_F(MadePanels, EqualPanelsOfTheIntegrals) {
     // Every slab was sent once at most.
     const FactorPanelProvider::Statistics made = device.maker->statistics();
     std::int64_t slabs = 0;
-    device.store.layout().visit([&](const PanelKey& key, const PanelExtent&) {
-      slabs += key.kind == PanelKind::factors_vv || key.kind == PanelKind::factors_ov ? 1 : 0;
-    });
+    device.store.layout().visit([&](const PanelKey& key, const PanelExtent&) { slabs += is_slab(key.kind) ? 1 : 0; });
     EXPECT_LE(made.slabs.sent, slabs);
     EXPECT_GT(made.slabs.sent, 0);
     EXPECT_GT(made.bytes_made, 0);
@@ -135,11 +132,12 @@ TEST_F(MadePanels, HaveTheSameBitsWithLittleMemory) {
                            Case{open_shell(Reference::uhf, {9, 6, 10, 13}, 2), SpinFormulation::spin_orbital, false}}) {
     SCOPED_TRACE(to_string(each.formulation));
     const FactoredProblem problem(each.molecule, each.formulation, each.two_sided, 31);
-    constexpr std::int64_t particles = 4;
-    const TileSpace tiles = problem.with_factors.tiles().retiled(10, particles);
+    constexpr std::int64_t particles = 4, holes = 10;
+    const TileSpace tiles = problem.with_factors.tiles().retiled(holes, particles);
     const PanelDemand demand = panel_demand(problem.of_factors, tiles, fp64);
-    constexpr std::int64_t longest_row = 14,
-                           one_block = hole_block * particles * particles * longest_row * std::int64_t{sizeof(double)};
+    // Of a right panel, whose rows have at most 14 particles, and of a left one.
+    constexpr std::int64_t row_doubles = std::max(particles * 14, holes * holes),
+                           one_block = hole_block * particles * row_doubles * std::int64_t{sizeof(double)};
     ASSERT_GT(demand.made_rows, one_block);
     ASSERT_GT(demand.slabs, demand.slabs_at_once);
     MakingDevice roomy(problem.of_factors, tiles, demand.slabs, demand.made_rows),
