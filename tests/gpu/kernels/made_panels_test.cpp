@@ -132,17 +132,19 @@ TEST_F(MadePanels, HaveTheSameBitsWithLittleMemory) {
                            Case{open_shell(Reference::uhf, {9, 6, 10, 13}, 2), SpinFormulation::spin_orbital, false}}) {
     SCOPED_TRACE(to_string(each.formulation));
     const FactoredProblem problem(each.molecule, each.formulation, each.two_sided, 31);
-    constexpr std::int64_t particles = 4, holes = 10;
-    const TileSpace tiles = problem.with_factors.tiles().retiled(holes, particles);
+    const TileSpace tiles = problem.with_factors.tiles().retiled(10, 4);
     const PanelDemand demand = panel_demand(problem.of_factors, tiles, fp64);
-    // Of a right panel, whose rows have at most 14 particles, and of a left one.
-    constexpr std::int64_t row_doubles = std::max(particles * 14, holes * holes),
-                           one_block = hole_block * particles * row_doubles * std::int64_t{sizeof(double)};
+    const std::vector<PanelName> names = made_panels(problem.of_factors, tiles);
+    std::int64_t one_block = 0;
+    for (const PanelName& name : names) {
+      const FactorRows rows = factor_rows(tiles, each.formulation, name.key);
+      one_block = std::max(one_block, hole_block * rows.step(0) * SlabShape::even_row(rows.length));
+    }
+    one_block *= std::int64_t{sizeof(double)};
     ASSERT_GT(demand.made_rows, one_block);
     ASSERT_GT(demand.slabs, demand.slabs_at_once);
     MakingDevice roomy(problem.of_factors, tiles, demand.slabs, demand.made_rows),
         small(problem.of_factors, tiles, demand.slabs_at_once, one_block);
-    const std::vector<PanelName> names = made_panels(problem.of_factors, tiles);
     std::vector<std::vector<double>> first;
     for (const PanelName& name : names) first.push_back(roomy.numbers(name));
     for (std::size_t n = names.size(); n-- > 0;) {
