@@ -80,12 +80,13 @@ bool exchanges_panels(const Prediction& prediction, int nodes) {
 }
 
 /// Number of GPUs that exchange slabs with each other; 0: none. These are the GPUs of a node if each has a rank of its
-/// own, else the GPUs of a rank if all ranks have equally many.
+/// own, else the GPUs of a rank if all ranks have equally many and the slabs do not fit into each GPU.
 int exchanging_gpus(const Prediction& prediction, const Inspection& inspection, int nodes) {
   const JobShape& job = prediction.job;
   if (inspection.slab_count() == 0) return 0;
   if (exchanges_panels(prediction, nodes)) return static_cast<int>(gpus_on_node(job, nodes));
-  return job.gpus > job.ranks && job.gpus % job.ranks == 0 ? job.gpus / job.ranks : 0;
+  const bool fit = prediction.gpu.slabs >= prediction.gpu.all_slabs;
+  return !fit && job.gpus > job.ranks && job.gpus % job.ranks == 0 ? job.gpus / job.ranks : 0;
 }
 
 /// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels that are not made

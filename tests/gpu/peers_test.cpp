@@ -102,22 +102,32 @@ TEST_F(PeerGpus, ExchangeSlabsOfFactors) {
 }
 
 // A device that is named twice stands for two GPUs.
-TEST_F(PeerGpus, OfOneProcessExchangeSlabsOfFactors) {
-  const FactoredProblem problem(closed_shell(8, 60), SpinFormulation::spin_adapted, false, 70);
+TEST_F(PeerGpus, OfOneProcessExchangeSlabsThatDoNotFit) {
+  const FactoredProblem problem(closed_shell(8, 60), SpinFormulation::spin_adapted, false, 600);
   const Plan plan = make_plan(problem.with_factors.tiles().retiled(4, 8), SpinFormulation::spin_adapted);
-  CudaOptions options = with_memory(2048 * mebibyte);
+  const std::int64_t roomy = 2048 * mebibyte, narrow = least_budget(problem.of_factors, plan.tiles) + 20 * mebibyte;
+  CudaOptions options = with_memory(roomy);
   options.waits_for_memory = false;
   const auto alone = make_cuda_executor(problem.of_factors, plan.tiles, options);
   const auto expected = batch_numbers(*alone, plan, 1);
   options.devices.push_back(visible_devices().size() > 1 ? 1 : 0);
-  const auto both = make_cuda_executor(problem.of_factors, plan.tiles, options);
-  for (const auto& found : numbers_of_all_workers(*both, plan, 1)) EXPECT_EQ(found, expected);
-  const CudaReport report = both->report();
-  if (report.slabs_owned == 0) GTEST_SKIP() << "the GPUs cannot read each other's memory";
-  EXPECT_EQ(report.slabs_sent, report.slabs_owned) << "the host sends each slab once";
-  EXPECT_GE(report.slabs_owned, alone->report().slabs_sent);
-  EXPECT_GT(report.slabs_from_peers, 0);
-  EXPECT_LE(report.slabs_from_peers, report.slabs_owned);
+  for (const std::int64_t memory : {roomy, narrow}) {
+    SCOPED_TRACE(memory == roomy ? "all slabs fit" : "they do not fit");
+    options.memory_per_device = memory;
+    const auto both = make_cuda_executor(problem.of_factors, plan.tiles, options);
+    ASSERT_TRUE(both->panel_tiles() == plan.tiles);
+    for (const auto& found : numbers_of_all_workers(*both, plan, 1)) EXPECT_EQ(found, expected);
+    const CudaReport report = both->report();
+    if (memory == roomy) {
+      EXPECT_EQ(report.slabs_owned, 0);
+      EXPECT_EQ(report.slabs_from_peers, 0);
+      EXPECT_LE(report.slabs_sent, 2 * alone->report().slabs_sent) << "the host sends each slab once to each GPU";
+      continue;
+    }
+    if (report.slabs_owned == 0) GTEST_SKIP() << "the GPUs cannot read each other's memory";
+    EXPECT_GT(report.slabs_from_peers, 0);
+    EXPECT_GE(report.slabs_sent, report.slabs_owned);
+  }
 }
 
 TEST_F(PeerGpus, MayHaveLittleMemory) {

@@ -36,6 +36,11 @@ __device__ __forceinline__ int same_in_warp(int x) {
 #endif
 }
 
+/// The value that x has in one lane of a warp. All lanes must call this together.
+__device__ __forceinline__ float from_lane(int lane, float x) {
+  return __shfl_sync(~0U, x, lane);
+}
+
 /// The operands of one product for one CTA tile.
 ///
 /// A stage holds one k-tile of them: first A [x, element], where x is the particle that stands alone, then B [row,

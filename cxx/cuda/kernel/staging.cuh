@@ -207,11 +207,28 @@ class Stages<formulation, Config, Staging::bulk> {
     ++k_tiles_;
   }
 
-  /// For math warps that multiply together: the scale of unit `unit`, whose k-tile is in this stage.
-  static __device__ __forceinline__ float scale_of_unit(unsigned stage, int unit) {
-    float scale;
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(scale) : "r"(stage + scales_at + unit * scale_bytes));
-    return scale;
+  /// For math warps that multiply together: the scales of three units, whose k-tiles are in this stage. One lane reads
+  /// them: the lane that gives the stage back, see Barrier::arrive_as_warp(). In the other lanes they are zero.
+  struct ScalesInOneLane {
+    float of_first, of_second, of_third;
+    int lane;  ///< number of the lane
+  };
+  static __device__ __forceinline__ ScalesInOneLane scales_of_units(unsigned stage, int first, int second, int third) {
+    ScalesInOneLane scales{};
+#if __CUDA_ARCH__ >= 900
+    const auto at = [&](int unit) { return stage + scales_at + unit * scale_bytes; };
+    asm volatile(
+        "{\n"
+        ".reg .pred elected;\n"
+        "elect.sync %3|elected, 0xffffffff;\n"
+        "@elected ld.shared.f32 %0, [%4];\n"
+        "@elected ld.shared.f32 %1, [%5];\n"
+        "@elected ld.shared.f32 %2, [%6];\n"
+        "}"
+        : "+f"(scales.of_first), "+f"(scales.of_second), "+f"(scales.of_third), "=r"(scales.lane)
+        : "r"(at(first)), "r"(at(second)), "r"(at(third)));
+#endif
+    return scales;
   }
 
  private:

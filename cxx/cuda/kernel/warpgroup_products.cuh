@@ -114,10 +114,10 @@ __device__ __forceinline__ void add_group_product(Accumulators<Config>& target, 
 #pragma unroll 1
   for (;;) {
     const int unit = product.two / Precision::data_bytes;
-    const float scale = with_changed_sign(stages.scale_of_unit(product.stage, product.single / Precision::data_bytes),
-                                          product.sign_bit);
-    const float scales[2] = {scale * stages.scale_of_unit(product.stage, unit),
-                             scale * stages.scale_of_unit(product.stage, unit + 1)};
+    const auto of_units = stages.scales_of_units(product.stage, product.single / Precision::data_bytes, unit, unit + 1);
+    const float scale = with_changed_sign(of_units.of_first, product.sign_bit);
+    const float scales[2] = {from_lane(of_units.lane, scale * of_units.of_second),
+                             from_lane(of_units.lane, scale * of_units.of_third)};
     wait_for_multiplications<0>();
     stages.release_k_tile();
     if (product.k_steps > Precision::k_tile_steps) stages.release_k_tile();

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,7 @@
 #include "cxx/cuda/runtime/host_panel_provider.hpp"
 #include "cxx/cuda/runtime/panel_cache.hpp"
 #include "cxx/cuda/runtime/peer_panel_provider.hpp"
+#include "cxx/cuda/runtime/upload_ring.hpp"
 #include "cxx/triples/precision.hpp"
 
 namespace trifuse::gpu {
@@ -50,6 +52,7 @@ struct Device {
   const cudaDeviceProp& properties;
   std::vector<const Kernel*> kernels;              ///< candidates; for each task its best kernel is chosen
   std::int64_t budget = 0;                         ///< bytes that Trifuse may use on the device
+  std::future<std::shared_ptr<UploadRing>> ring;   ///< of `made_panels` and `host_panels`
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish

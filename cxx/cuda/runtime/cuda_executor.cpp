@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -95,6 +96,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);
     if (caches_panels_ && options.waits_for_memory) plan_arrays(static_cast<double>(beside_workers) - all);
     if (options.waits_for_memory) lease_ = device_leases().lease(memory_demands(), options.stop);
+    make_rings();
   }
 
   const TileSpace& panel_tiles() const override { return fine_; }
@@ -103,12 +105,22 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   void take_panels(std::shared_ptr<const PanelStore> panels) override {
     panels_ = std::move(panels);
     // Panels that were read for tasks in another precision may have other tiles.
-    if (!(panels_->tiles() == fine_)) use_tiles(panels_->tiles());
+    if (!(panels_->tiles() == fine_)) {
+      use_tiles(panels_->tiles());
+      make_rings();
+    }
     if (demand_.largest_task > limit_)
       throw UsageError("The panels of one task do not fit into the memory of the GPU; allow more --memory.");
     on_new_threads(devices_.size(), [this](std::size_t n) { set_up(devices_[n]); });
     const auto slab_limit = [this](const Device& device) { return owned_slab_limit(bytes_of_slabs(device), demand_); };
-    if (devices_.size() > 1) return exchange_slabs(devices_, panels_->layout(), slab_limit);
+    if (devices_.size() > 1) {
+      // GPUs with room for all slabs get them from the host beside their first tasks. To exchange slabs, GPUs wait.
+      const bool all_fit = std::all_of(devices_.begin(), devices_.end(), [this](const Device& device) {
+        return bytes_of_slabs(device) >= demand_.slabs;
+      });
+      if (!all_fit) exchange_slabs(devices_, panels_->layout(), slab_limit);
+      return;
+    }
     const auto reserve_for_owned = [this](const Device& device, std::int64_t bytes) {
       return reserve_for_owned_panels(device, bytes);
     };
@@ -177,6 +189,16 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     return limit.has_value();
   }
 
+  /// Starts to make the rings of pinned buffers. The driver needs 0.1 s for them, in which operands are read.
+  void make_rings() {
+    for (Device& device : devices_) {
+      device.ring = std::async(std::launch::async, [this, &device] {
+        TRIFUSE_CUDA(cudaSetDevice(device.number));
+        return std::make_shared<UploadRing>(demand_.slot, panel_slots(device.budget, demand_));
+      });
+    }
+  }
+
   void set_up(Device& device) {
     TRIFUSE_CUDA(cudaSetDevice(device.number));
     device.busy = std::make_unique<BusyTime>();
@@ -196,7 +218,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
-    const auto ring = std::make_shared<UploadRing>(demand_.slot, panel_slots(device.budget, demand_));
+    const std::shared_ptr<UploadRing> ring = device.ring.get();
     device.peer_panels = std::make_shared<PeerPanelProvider>();
     device.made_panels =
         std::make_shared<FactorPanelProvider>(*panels_, ring, bytes_of_slabs(device), demand_.made_rows);

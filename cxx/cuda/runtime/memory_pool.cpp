@@ -100,6 +100,11 @@ const DevicePool& pool_of(int device) {
   return found != devices.end() ? found->second : devices.emplace(device, DevicePool(device)).first->second;
 }
 
+std::size_t used_devices() {
+  const std::lock_guard lock(pools().mutex);
+  return pools().devices.size();
+}
+
 int current_device() {
   int device = 0;
   TRIFUSE_CUDA(cudaGetDevice(&device));
@@ -160,9 +165,10 @@ PinnedBlock allocate_pinned(std::size_t bytes) {
 
 void free_pinned(const PinnedBlock& block) {
   PinnedPool& pool = pools().pinned;
+  const std::size_t kept = kept_pinned_bytes * std::max<std::size_t>(1, used_devices());
   {
     const std::lock_guard lock(pool.mutex);
-    if (pool.idle_bytes + block.bytes <= kept_pinned_bytes) {
+    if (pool.idle_bytes + block.bytes <= kept) {
       pool.idle.emplace(block.bytes, block.data);
       pool.idle_bytes += block.bytes;
       return;

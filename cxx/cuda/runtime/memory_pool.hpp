@@ -9,7 +9,8 @@
 namespace trifuse::gpu {
 
 /// Limits for the idle memory that the process keeps, in bytes. On each GPU it keeps at most `kept_device_bytes`, and
-/// at most the memory of the GPU divided by `kept_part`. It keeps at most `kept_pinned_bytes` of pinned memory.
+/// at most the memory of the GPU divided by `kept_part`. It keeps at most `kept_pinned_bytes` of pinned memory for each
+/// GPU that it uses.
 inline constexpr std::size_t kept_device_bytes = std::size_t{2} << 30, kept_part = 16;
 inline constexpr std::size_t kept_pinned_bytes = std::size_t{512} << 20;
 
