@@ -103,9 +103,9 @@ TEST_F(PeerGpus, ExchangeSlabsOfFactors) {
 
 // A device that is named twice stands for two GPUs.
 TEST_F(PeerGpus, OfOneProcessExchangeSlabsThatDoNotFit) {
-  const FactoredProblem problem(closed_shell(8, 60), SpinFormulation::spin_adapted, false, 600);
+  const FactoredProblem problem(closed_shell(8, 60), SpinFormulation::spin_adapted, false, 1500);
   const Plan plan = make_plan(problem.with_factors.tiles().retiled(4, 8), SpinFormulation::spin_adapted);
-  const std::int64_t roomy = 2048 * mebibyte, narrow = least_budget(problem.of_factors, plan.tiles) + 20 * mebibyte;
+  const std::int64_t roomy = 2048 * mebibyte, narrow = least_budget(problem.of_factors, plan.tiles) + 50 * mebibyte;
   CudaOptions options = with_memory(roomy);
   options.waits_for_memory = false;
   const auto alone = make_cuda_executor(problem.of_factors, plan.tiles, options);
