@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times PySCF's (T) and Trifuse's on the same amplitudes, in turn, on the same cores, and prints the ratio.
 
-    python3 compare_with_pyscf.py --trifuse PATH/TO/trifuse [--threads N] [--repeats 3]
+    python3 compare_with_pyscf.py --trifuse PATH/TO/trifuse [--threads N] [--repeats 3] [--density-fit]
 
 The molecule is glycine in 6-311G**, frozen core: 15 occupied and 100 virtual orbitals. The energies must agree to 1e-10 Eh.
 Needs pyscf and h5py; the folder pyscf_export stands beside this file.
@@ -35,6 +35,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--basis", default="6-311g**")
+    parser.add_argument("--density-fit", action="store_true", help="integrals from the factors of density fitting, for both programs")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
 
@@ -44,7 +45,10 @@ def main():
 
     lib.num_threads(options.threads)
     mol = gto.M(atom=GLYCINE, basis=options.basis, verbose=0)
-    mf = scf.RHF(mol).run(conv_tol=1e-11)
+    mf = scf.RHF(mol)
+    if options.density_fit:
+        mf = mf.density_fit()
+    mf.run(conv_tol=1e-11)
     mycc = cc.CCSD(mf, frozen=5)
     mycc.conv_tol, mycc.conv_tol_normt = 1e-9, 1e-7
     mycc.max_memory = 12000

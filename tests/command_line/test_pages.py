@@ -18,7 +18,7 @@ PAGES = [page for pattern in ("*.md", "*/docs/*.md", "drivers/site/*.md", "input
 # Options of other programs, which pages name beside ours.
 FOREIGN = {"--target", "--preset", "--prefix", "--build", "--install", "--gtest_filter", "--shm-size", "--mem", "--requeue", "--mpi",
            "--map-by", "--bind-to", "--gpus-per-task", "--gpus-per-node", "--gpu-bind", "--cpu-bind", "--cpus-per-task", "--cpu", "--wrap",
-           "--launch-count", "--version", "--gpu", "--oversubscribe"}
+           "--launch-count", "--version", "--gpu", "--oversubscribe", "--density-fit"}
 
 
 def options_of(help_text):

@@ -45,6 +45,13 @@ const cudaDeviceProp& device_properties(int number) {
   return known.emplace(number, properties).first->second;
 }
 
+void Device::make_ring(std::int64_t slot_bytes, std::int64_t slots) {
+  ring = std::async(std::launch::async, [on = number, slot_bytes, slots] {
+    TRIFUSE_CUDA(cudaSetDevice(on));
+    return std::make_shared<UploadRing>(slot_bytes, slots);
+  });
+}
+
 std::vector<const Kernel*> kernels_for(Precision precision, const cudaDeviceProp& device) {
   const int capability = 100 * device.major + 10 * device.minor;
   const auto shared = static_cast<int>(device.sharedMemPerBlockOptin);

@@ -62,6 +62,8 @@ struct Device {
   std::shared_ptr<HostPanelProvider> host_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
+  /// Starts to make `ring`. The driver needs 0.1 s for it, in which operands are read. Parameters: as of UploadRing.
+  void make_ring(std::int64_t slot_bytes, std::int64_t slots);
   /// The format of the operands that the kernels read. All candidates read the same format.
   const OperandFormat& format() const { return kernels.front()->shape.format; }
 };

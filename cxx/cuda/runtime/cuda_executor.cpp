@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <future>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -115,9 +114,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const auto slab_limit = [this](const Device& device) { return owned_slab_limit(bytes_of_slabs(device), demand_); };
     if (devices_.size() > 1) {
       // GPUs with room for all slabs get them from the host beside their first tasks. To exchange slabs, GPUs wait.
-      const bool all_fit = std::all_of(devices_.begin(), devices_.end(), [this](const Device& device) {
-        return bytes_of_slabs(device) >= demand_.slabs;
-      });
+      const bool all_fit = slab_bytes(least_budget_, workers_per_device_, max_worker_bytes_, demand_) >= demand_.slabs;
       if (!all_fit) exchange_slabs(devices_, panels_->layout(), slab_limit);
       return;
     }
@@ -189,14 +186,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     return limit.has_value();
   }
 
-  /// Starts to make the rings of pinned buffers. The driver needs 0.1 s for them, in which operands are read.
   void make_rings() {
-    for (Device& device : devices_) {
-      device.ring = std::async(std::launch::async, [this, &device] {
-        TRIFUSE_CUDA(cudaSetDevice(device.number));
-        return std::make_shared<UploadRing>(demand_.slot, panel_slots(device.budget, demand_));
-      });
-    }
+    for (Device& device : devices_) device.make_ring(demand_.slot, panel_slots(device.budget, demand_));
   }
 
   void set_up(Device& device) {
