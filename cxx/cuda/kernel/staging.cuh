@@ -207,12 +207,13 @@ class Stages<formulation, Config, Staging::bulk> {
     ++k_tiles_;
   }
 
-  /// For math warps that multiply together: the scales of three units, whose k-tiles are in this stage. One lane reads
-  /// them: the lane that gives the stage back, see Barrier::arrive_as_warp(). In the other lanes they are zero.
+  /// The scales of three units. One lane has them, and the other lanes have zeros.
   struct ScalesInOneLane {
     float of_first, of_second, of_third;
     int lane;  ///< number of the lane
   };
+  /// For math warps that multiply together: reads scales of units whose k-tiles are in this stage. The lane that reads
+  /// is the one that gives the stage back, see Barrier::arrive_as_warp(). So compute-sanitizer can follow the order.
   static __device__ __forceinline__ ScalesInOneLane scales_of_units(unsigned stage, int first, int second, int third) {
     ScalesInOneLane scales{};
 #if __CUDA_ARCH__ >= 900
