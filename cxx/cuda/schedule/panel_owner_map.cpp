@@ -25,6 +25,7 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& for
     }
   };
   panels.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    // Panels that are made from factors, and the factors, do not come from peers.
     const int owner = is_slab(key.kind) || panels.makes(key) ? -1 : owner_of(extent);
     if (owner < 0) return;
     add_orders(key, owner);
