@@ -75,7 +75,7 @@ void RotatedFactors::rotate(const OrbitalRotation& rotation, const std::function
   use_single_threaded_blas();
   std::map<std::pair<OrbitalClass, OrbitalClass>, Buffer> rotated;
   // Reads and rotates the factors of a class of holes and the orbitals of another class.
-  const auto add = [&](OrbitalClass hole, OrbitalClass other, auto read) {
+  const auto add = [&](OrbitalClass hole, OrbitalClass other, const auto& read) {
     const std::int64_t o = tiles_.orbitals(hole), count = tiles_.orbitals(other), plane = count * auxiliary_;
     Buffer& factors = rotated[{hole, other}];
     factors = Buffer(static_cast<std::size_t>(o * plane));
@@ -83,14 +83,16 @@ void RotatedFactors::rotate(const OrbitalRotation& rotation, const std::function
       go_on();
       const std::span<double> values =
           factors.span().subspan(n * static_cast<std::size_t>(plane), static_cast<std::size_t>(plane));
-      (factors_.*read)({hole, static_cast<std::int64_t>(n), 1}, {other, 0, count}, values);
+      read(ClassOrbitals{hole, static_cast<std::int64_t>(n), 1}, ClassOrbitals{other, 0, count}, values);
       rotate_rows(rotation, tiles_, other, auxiliary_, 0, auxiliary_, values.data(), scratch);
     });
     rotate_all_rows(rotation, tiles_, hole, plane, factors.data(), go_on);
   };
   for (const auto& [spin, hole, particle] : spins_and_classes) {
-    add(hole, hole, &FactorSource::read_oo);
-    add(hole, particle, &FactorSource::read_ov);
+    add(hole, hole,
+        [&](const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) { factors_.read_oo(i, j, out); });
+    add(hole, particle,
+        [&](const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) { factors_.read_ov(h, p, out); });
   }
   of_holes_ = std::move(rotated);
   rotation_ = &rotation;
