@@ -152,7 +152,7 @@ PanelTiles tiles_of(const PanelKey& key) {
   return {key.tiles[0], key.tiles[1], key.tiles[2]};
 }
 
-/// Length of a row of a left or right panel, in doubles. `sides`: of the problem. A left panel is one of one side.
+/// Length of a row of a left or right panel, in doubles. `sides`: of the problem. A left panel belongs to one side.
 std::int64_t whole_row(const ContractedExtent& extent, bool left, int sides) {
   return padded_row(extent.particles + (left ? 1 : sides) * extent.holes);
 }
@@ -274,14 +274,14 @@ ContractedExtent PanelLayout::contracted(const PanelKey& key) const {
 
 PanelRows PanelLayout::rows(const PanelKey& key) const {
   const bool left = key.kind == PanelKind::left;
-  const auto [particles, holes] = contracted(key);
-  const std::int64_t total = particles + holes;
+  const ContractedExtent extent = contracted(key);
+  const auto [particles, holes] = extent;
+  const std::int64_t stride = whole_row(extent, left, two_sided_ ? 2 : 1);
   // A row of the right side is d | l. In a two-sided problem a row of the left side is l | d, and a row of a right
   // panel is l | d | l for both sides.
-  if (!two_sided_) return {padded_row(total), 0, 0, particles};
-  const std::int64_t stride = padded_row(left ? total : total + holes);
+  if (!two_sided_) return {stride, 0, 0, particles};
   if (key.side == AmplitudeSide::left) return {stride, 0, holes, 0};
-  return left ? PanelRows{stride, 0, 0, particles} : PanelRows{stride, holes, holes, total};
+  return left ? PanelRows{stride, 0, 0, particles} : PanelRows{stride, holes, holes, extent.total()};
 }
 
 PanelRows PanelLayout::stored_rows(const PanelKey& key) const {

@@ -153,23 +153,21 @@ Buffer RotatedFactors::of_tiles(const Tile& x, const Tile& y) const {
     copy_rows(of_x, of_y, rows.span());
     return rows;
   }
-  // The factors are symmetric: those of a particle and a hole are stored as those of the hole and the particle.
-  const bool swapped = y.space() == Space::hole;
-  Buffer others;
-  if (swapped) {
-    others = Buffer(rows.size());
-    copy_rows(of_y, of_x, others.span());
+  double* to = rows.data();
+  if (y.space() == Space::hole) {  // the factors are symmetric, and the hole is the first index of stored ones
+    const Buffer stored = of_tiles(y, x);
+    for (std::int64_t i = 0; i < x.size; ++i) {
+      for (std::int64_t j = 0; j < y.size; ++j) {
+        to = std::copy_n(stored.data() + (j * x.size + i) * auxiliary_, auxiliary_, to);
+      }
+    }
+    return rows;
   }
   const std::int64_t v = tiles_.orbitals(x.orbital_class);
+  const double* const vv = vv_of(x.orbital_class).data() + of_x.begin * auxiliary_ * v + of_y.begin;
   for (std::int64_t i = 0; i < x.size; ++i) {
     for (std::int64_t j = 0; j < y.size; ++j) {
-      double* const to = rows.data() + (i * y.size + j) * auxiliary_;
-      if (swapped) {
-        std::copy_n(others.data() + (j * x.size + i) * auxiliary_, auxiliary_, to);
-        continue;
-      }
-      const double* const from = vv_of(x.orbital_class).data() + (of_x.begin + i) * auxiliary_ * v + of_y.begin + j;
-      for (std::int64_t q = 0; q < auxiliary_; ++q) to[q] = from[q * v];
+      for (std::int64_t q = 0; q < auxiliary_; ++q) *to++ = vv[(i * auxiliary_ + q) * v + j];
     }
   }
   return rows;

@@ -18,7 +18,7 @@ struct RotationCost {
   double bytes;          ///< of T2 and V2, all ranks together
   double largest_group;  ///< bytes of the largest group that is rotated at once
   double operations;     ///< floating-point operations; a multiplication and an addition count as two
-  double factor_bytes;   ///< of rotated factors in each rank: those that have a hole
+  double factor_bytes;   ///< of the rotated factors in each rank, which have a hole
   /// Largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
   double peak(int ranks) const;
 };

@@ -63,8 +63,8 @@ class FactorPanelProvider final : public PanelProvider {
   };
   /// Puts the products of a part on `stream`. They write to `rows_`.
   void multiply(const Making& making, const Part& part, cudaStream_t stream);
-  /// Puts the packing of a part that was multiplied on `stream`. `amplitudes`: those of the whole panel. Returns the
-  /// number of bytes that are sent for them.
+  /// Puts the packing of a part that was multiplied on `stream`. `amplitudes`: of the whole panel. Returns the number
+  /// of bytes that are sent for them.
   std::int64_t pack(const PanelName& name, const Packing& part, const Making& making, const Panel& amplitudes, void* to,
                     cudaStream_t stream);
 
