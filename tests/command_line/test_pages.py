@@ -120,7 +120,7 @@ class Pages(ProgramTest):
         page = (ROOT / "drivers/docs/planning.md").read_text()
         rows = re.findall(r"^\| (\d+), (\d+), (\d+)(, mixed precision)?(?:, first [^|]*)? \|([^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*)\|$", page,
                           re.MULTILINE)
-        self.assertEqual(len(rows), 5)
+        self.assertEqual(len(rows), 6)
         for occupied, virtual, factors, mixed, cells in rows:
             predicted = plan("--occupied", occupied, "--virtual", virtual, "--naux", factors, *(["--precision", "mixed"] if mixed else []))[1:]
             for number, cell in zip(predicted, (cells.split("|")[column].strip() for column in (1, 4, 6))):
