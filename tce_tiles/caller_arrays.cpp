@@ -11,7 +11,6 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/base/large_pages.hpp"
 #include "tce_tiles/box_runs.hpp"
 #include "tce_tiles/packed_pairs.hpp"
 #include "tce_tiles/strided_copy.hpp"
@@ -114,7 +113,6 @@ class ArrayOfDevice final : public DenseArray {
     std::call_once(copied_, [&] {
       const std::size_t bytes = static_cast<std::size_t>(size()) * bytes_of(array_.type);
       memory_ = Buffer((bytes + sizeof(double) - 1) / sizeof(double));
-      advise_large_pages(memory_.data(), bytes);
       const std::span<std::byte> all = std::as_writable_bytes(memory_.span()).first(bytes);
       const std::ptrdiff_t before =
           begin_without_gaps(array_.shape, array_.strides).value() * static_cast<std::ptrdiff_t>(bytes_of(array_.type));

@@ -56,7 +56,7 @@ std::shared_ptr<Buffer> BandCache::take_buffer(std::size_t doubles) const {
     const std::lock_guard lock(pool_->mutex);
     memory = pool_->buffers.take(doubles);
   }
-  if (memory.size() == 0) memory = BufferPool::fresh(doubles);
+  if (memory.size() == 0) memory = Buffer(doubles);
   const auto give_back = [pool = pool_, most = static_cast<std::int64_t>(capacity_)](Buffer* band) {
     const std::unique_ptr<Buffer> owner(band);
     const std::lock_guard lock(pool->mutex);

@@ -9,7 +9,6 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/free_memory.hpp"
-#include "cxx/base/large_pages.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "tce_tiles/factor_rounds.hpp"
@@ -72,7 +71,6 @@ FactorRows::FactorRows(const FactorBands& bands, Communicator& communicator, std
 void FactorRows::allocate(const ArrayLabel& label) {
   require_memory(static_cast<double>(count_) * static_cast<double>(auxiliary_), label);
   rows_ = Buffer(static_cast<std::size_t>(std::max<std::int64_t>(1, count_ * auxiliary_)));
-  advise_large_pages(rows_.data(), rows_.size() * sizeof(double));
 }
 
 void FactorRows::read(const FactorBands& bands, const AuxiliaryRange& functions, const std::atomic<bool>* stop,

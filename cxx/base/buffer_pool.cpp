@@ -2,15 +2,7 @@
 
 #include <utility>
 
-#include "cxx/base/large_pages.hpp"
-
 namespace trifuse {
-
-Buffer BufferPool::fresh(std::size_t count) {
-  Buffer buffer(count);
-  advise_large_pages(buffer.data(), buffer.size() * sizeof(double));
-  return buffer;
-}
 
 Buffer BufferPool::take(std::size_t count) {
   auto best = buffers_.end();

@@ -106,7 +106,7 @@ Buffer CachedPanels::memory_for(std::int64_t doubles) {
   Buffer found = pool_.take(static_cast<std::size_t>(doubles));
   if (found.size() > 0) return found;
   shrink_pool(doubles * static_cast<std::int64_t>(sizeof(double)));
-  return BufferPool::fresh(static_cast<std::size_t>(doubles));
+  return Buffer(static_cast<std::size_t>(doubles));
 }
 
 void CachedPanels::shrink_pool(std::int64_t bytes) {

@@ -4,7 +4,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "cxx/base/large_pages.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/operands/panel_loader.hpp"
 #include "tce_tiles/slabs_of_ranks.hpp"
@@ -29,7 +28,6 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
     : PanelStore(
           problem, tiles, 0, PanelLayout::undivided,
           Buffer::zeros(static_cast<std::size_t>(PanelLayout::required_doubles(problem, tiles) + vector_margin))) {
-  advise_large_pages(alone_.data(), alone_.size() * sizeof(double));
   own_.set_memory(0, alone_.data());
   fill_own(problem, buffered_alone);
   read_slabs(nullptr, problem, 0);

@@ -9,7 +9,8 @@ namespace trifuse {
 namespace {
 
 TEST(Buffers, OfZerosAreAlignedAndZeroAlsoInReusedMemory) {
-  for (const std::size_t count : {1, 7, 8, 1000, 1 << 17}) {
+  // The last one is in large pages, if the system supports them.
+  for (const std::size_t count : {1, 7, 8, 1000, 1 << 17, 3 << 19}) {
     {
       Buffer used(count);
       std::fill_n(used.data(), count, 1.0);
