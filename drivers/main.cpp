@@ -54,7 +54,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
   app.footer(
       "Exit codes: 0 success; 1 a file is missing, unreadable or invalid; 2 wrong options; 3 no memory, no disk space "
       "or an\n"
-      "unwritable file; 4 a failed check or an internal error; 130 stopped by a signal (--journal makes a run "
+      "unwritable file; 4 a failed self-test or an internal error; 130 stopped by a signal (--journal makes a run "
       "resumable).\n"
       "`trifuse COMMAND --help` lists the options of a command. drivers/docs/running.md explains them.");
   int exit_code = success;

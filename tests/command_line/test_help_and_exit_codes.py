@@ -15,7 +15,7 @@ class Help(ProgramTest):
         text = self.succeed("--help").out
         for name in COMMANDS:
             self.assertRegex(text, rf"\n  {name} ")
-        for code in ("0 success", "1 a file is", "2 wrong options", "3 no memory", "4 a failed check", "130 stopped"):
+        for code in ("0 success", "1 a file is", "2 wrong options", "3 no memory", "4 a failed self-test", "130 stopped"):
             self.assertIn(code, text)
 
     def test_every_command_has_help_that_names_it(self):
