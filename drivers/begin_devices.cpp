@@ -30,15 +30,17 @@ void begin_cuda(std::vector<int> devices, bool distributed) {
 
 std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right,
                                               const Communicator* communicator) {
-  return std::async(std::launch::async, [&flags, &right, distributed = communicator != nullptr] {
-    CalculationOptions options = flags.resolve(right);
-    try {
-      if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, distributed);
-    } catch (const Error&) {
-      // The code that uses the GPUs reports the error.
-    }
-    return options;
-  });
+  // If no thread can be started, the caller does this when it needs the options.
+  return std::async(std::launch::async | std::launch::deferred,
+                    [&flags, &right, distributed = communicator != nullptr] {
+                      CalculationOptions options = flags.resolve(right);
+                      try {
+                        if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, distributed);
+                      } catch (const Error&) {
+                        // The code that uses the GPUs reports the error.
+                      }
+                      return options;
+                    });
 }
 
 }  // namespace trifuse::cli

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
-#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/report.hpp"
 #include "drivers/commands.hpp"

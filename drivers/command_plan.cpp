@@ -71,8 +71,7 @@ struct PlanCommand {
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
     const Inspection inspection(plan, problem, precision_of_tasks());
 
-    PlanReport report{*molecule, plan, inspection, machine, job, predict(plan, problem, inspection, machine, job),
-                      {},        {}};
+    PlanReport report{*molecule, plan, inspection, machine, predict(plan, problem, inspection, machine, job), {}, {}};
     if (report.prediction.job.read_bytes > 0.0) {
       // The size of the input is about the size of the operands.
       JobShape reads = job;

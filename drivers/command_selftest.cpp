@@ -1,15 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
 #include "cxx/base/terminal.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "drivers/commands.hpp"
-#include "drivers/machine.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse::cli {

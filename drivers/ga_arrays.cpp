@@ -1,6 +1,5 @@
 #include "drivers/ga_arrays.hpp"
 
-#include <fmt/format.h>
 #include <ga.h>
 #include <macdecls.h>
 #include <mpi.h>

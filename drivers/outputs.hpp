@@ -31,7 +31,6 @@ class Outputs {
   /// Adds an output and returns the rules for its file. `option`: the option that names the file, e.g. "--json". Throws
   /// UsageError if the file must not be written. The rules refer to this object, which must outlive them.
   OutputRules add(const std::string& option, const std::string& path);
-  bool overwrite() const { return overwrite_; }
 
  private:
   void refuse_protected(const std::string& path, const std::string& option) const;

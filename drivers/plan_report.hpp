@@ -25,7 +25,6 @@ struct PlanReport {
   const Plan& plan;
   const Inspection& inspection;
   const MachineModel& machine;
-  JobShape job;  ///< the job as the user asked for it
   Prediction prediction;
   std::vector<Prediction> curve;     ///< the same job on fewer GPUs (or ranks), ascending; the job itself is last
   std::vector<TileSizeTrial> sizes;  ///< trials of tile sizes; the job itself is first

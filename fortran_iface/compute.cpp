@@ -183,7 +183,7 @@ void run_and_check(CalculationSetup& setup, RunWatch& watch, Communicator* ranks
     alone.emplace(right, left, options);
   }
   times.planning = wall_seconds() - planning;
-  if (!beside) tell_about_input();
+  if (!beside) run_collectively(ranks, tell_about_input);
   const Calculation& calculation = distributed ? distributed->calculation : *alone;
   setup.result = calculation.run(
       watch.stop(), [&](const RunProgress& now) { watch.update(now); },

@@ -268,8 +268,9 @@ void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, i
 void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation, int64_t threads);
 /* Sets the largest number of orbitals in a tile, 1 to 1048576. Default: chosen for the device. */
 void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculation, int64_t tile_size);
-/* Sets the memory limit in bytes, 1 to 2^50 (1 PiB). CPU: limit of the scratch, besides amplitudes and integrals;
- * default 2 GiB. GPUs: limit on each GPU; default: its free memory. */
+/* Sets the memory limit in bytes, 1 to 2^50 (1 PiB). CPU: limit of the scratch and of panels made from factors,
+ * besides amplitudes and integrals; default 2 GiB. GPUs: limit on each GPU; default: its free memory. In a run on
+ * several processes that share operands: limit of all that a process without a GPU stores. */
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes);
 /* Sets the path of the journal, a file of finished tasks. A run that was stopped resumes from its journal. The journal
  * may also be from several processes (`trifuse run --journal`) if their other files are beside it, or from another kind

@@ -1,7 +1,5 @@
 #include "tce_tiles/dump_check.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -159,8 +159,10 @@ hid_t driver() {
 std::int64_t hdf5_output_access(Hdf5OutputState* state) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   const AccessInfo info{state};
-  H5Pset_driver(access, driver(), &info);
-  return access;
+  // Without this driver HDF5 would write to the file of this name.
+  if (H5Pset_driver(access, driver(), &info) >= 0) return access;
+  H5Pclose(access);
+  return H5I_INVALID_HID;
 }
 
 }  // namespace trifuse

@@ -113,6 +113,7 @@ Hdf5Writer Hdf5Writer::create(int descriptor, const std::string& name) {
   file.output_ = std::make_shared<Hdf5OutputState>();
   file.output_->descriptor = descriptor;
   const Hdf5Handle access(hdf5_output_access(file.output_.get()), H5Pclose);
+  checked_write(access.get(), *file.output_, file.path_, "creating the file");
   // The format of HDF5 1.10 has checksums for all metadata. With older formats HDF5 itself fails on damaged files.
   checked_write(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), *file.output_, file.path_,
                 "creating the file");
@@ -139,12 +140,12 @@ void Hdf5Writer::set_attribute(const std::string& name, std::string_view value) 
   // The string has a fixed size. HDF5 would store a string of variable size in a heap, which has no checksum.
   const std::string text(value);
   const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type.get(), text.size() + 1);
-  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  const std::string action = "writing attribute '" + name + "'";
+  checked_write(H5Tset_size(type.get(), text.size() + 1), *output_, path_, action);
+  checked_write(H5Tset_cset(type.get(), H5T_CSET_UTF8), *output_, path_, action);
   attributes_.set(name, {.kind = Hdf5Attribute::Kind::string, .type_class = H5T_STRING, .text = trimmed(text)});
   const Hdf5Handle attribute = new_attribute(name, type.get());
-  checked_write(H5Awrite(attribute.get(), type.get(), text.c_str()), *output_, path_,
-                "writing attribute '" + name + "'");
+  checked_write(H5Awrite(attribute.get(), type.get(), text.c_str()), *output_, path_, action);
 }
 
 void Hdf5Writer::set_attribute(const std::string& name, std::int64_t value) {
@@ -178,9 +179,10 @@ Hdf5NewDataset Hdf5Writer::create_dataset(const std::string& name, std::span<con
   const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (!chunk.empty()) {
     const std::vector<hsize_t> extent(chunk.begin(), chunk.end());
-    H5Pset_chunk(creation.get(), static_cast<int>(extent.size()), extent.data());
-    H5Pset_shuffle(creation.get());
-    H5Pset_deflate(creation.get(), 1);
+    for (const int status : {H5Pset_chunk(creation.get(), static_cast<int>(extent.size()), extent.data()),
+                             H5Pset_shuffle(creation.get()), H5Pset_deflate(creation.get(), 1)}) {
+      checked_write(status, *output_, path_, "creating dataset '" + name + "'");
+    }
   }
   const Hdf5Handle access = dataset_access();
   Hdf5NewDataset result;

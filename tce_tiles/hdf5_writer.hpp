@@ -33,7 +33,6 @@ class Hdf5Handle {
   ~Hdf5Handle() { close(); }
 
   std::int64_t get() const { return id_; }
-  bool valid() const { return id_ >= 0; }
   /// Closes the identifier. Returns false if HDF5 fails to close it.
   bool close();
 

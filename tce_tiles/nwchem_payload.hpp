@@ -26,8 +26,6 @@ class NwchemPayload final : public NwchemVector {
   /// The path of the file, or of the first of several files.
   const std::string& path() const { return parts_.front().file.path(); }
   const std::string& name() const override { return path(); }
-  /// Number of files.
-  std::size_t files() const { return parts_.size(); }
 
   /// Thread-safe.
   void read(std::int64_t offset, std::span<double> values) const override;

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "cxx/base/threads.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
@@ -65,8 +64,8 @@ class SealedCheck final : public SourceCheck {
   std::vector<double> run(int stage) override {
     if (stage > 0) return check_of_numbers_->run(stage - 1);
     if (dump_.seal->sealed()) return {};
-    const int threads = check_.threads > 0 ? startable_threads(check_.threads) : available_threads();
-    return dump_.seal->compute(dump_.file, dump_.datasets(check_.integrals), check_.part, check_.parts, threads);
+    return dump_.seal->compute(dump_.file, dump_.datasets(check_.integrals), check_.part, check_.parts,
+                               most_threads(check_));
   }
   void accept(int stage, std::span<const double> sums) override {
     if (stage > 0) return check_of_numbers_->accept(stage - 1, sums);

@@ -88,15 +88,6 @@ std::string printable(std::string_view text, std::size_t most) {
   return shown;
 }
 
-std::string printable_lines(std::string_view text) {
-  std::string shown;
-  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    shown += printable(text.substr(0, end)) + '\n';
-    text.remove_prefix(end + 1);
-  }
-  return shown + printable(text);
-}
-
 std::string printable_attribute(std::string_view text) {
   constexpr std::size_t most = 200;
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));

@@ -15,9 +15,6 @@ namespace trifuse {
 /// characters. If the text is longer, "..." follows. Without `most` there is no limit.
 std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// The same for text of several lines. Line breaks stay.
-std::string printable_lines(std::string_view text);
-
 /// Converts the value of an attribute for display behind the attribute's name: `printable`, at most 200 characters.
 /// Leading spaces are removed, and one space replaces several. Otherwise a value could fill the line with spaces and
 /// pretend to be the next line of the output.

@@ -28,9 +28,9 @@ struct SharedSegment {
   std::int64_t doubles;  ///< its length
 };
 
-/// An array of doubles that consists of segments in the memories of several ranks. Global Arrays implement it; tests
-/// implement it by threads. Call order on every rank: Communicator::make_array(), write to local(), sync(), get(). A
-/// rank may write again when all ranks have finished get(); then sync() must follow again.
+/// An array of doubles that consists of segments in the memories of several ranks. It is implemented by Global
+/// Arrays, by windows of MPI, and in tests by threads. Call order on every rank: Communicator::make_array(), write to
+/// local(), sync(), get(). A rank may write again when all ranks have finished get(); then sync() must follow again.
 class SharedArray {
  public:
   virtual ~SharedArray() = default;

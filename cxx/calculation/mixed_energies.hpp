@@ -95,8 +95,8 @@ class MixedEnergies {
   const Plan& plan_;
   std::size_t omega2_count_;
   std::vector<TaskEnergy> mixed_;  ///< [task, omega2]
-  std::vector<TaskEnergy> exact_;  ///< [task, omega2], valid if known_[task]
-  std::vector<bool> known_;        ///< [task]: `exact_` has energies
+  std::vector<TaskEnergy> exact_;  ///< [task, omega2]: in double precision if known_[task], else as in `mixed_`
+  std::vector<bool> known_;        ///< [task]: it was computed in double precision
   std::vector<double> sizes_;      ///< [task]: the probability to be in a sample is proportional to it; hartree
   std::optional<double> target_error_;
   std::vector<State> states_;

@@ -58,29 +58,16 @@ class WindowArray final : public SharedArray {
       : arrays_(arrays), communicator_(communicator), segments_(segments.begin(), segments.end()) {
     SegmentLayout layout = lay_out_segments(communicator, segments, windows_for(segments));
     positions_ = std::move(layout.positions);
-    const auto rank = static_cast<std::size_t>(communicator.rank());
-    std::vector<double> shifts;
-    run_collectively(&communicator, [&] {
-      for (const std::vector<std::int64_t>& sizes : layout.sizes) {
-        std::int64_t shift = 0;
-        Window& made = windows_.emplace_back();
-        double* const data = arrays.caller().call([&] { return make(made.window, sizes[rank]); });
-        std::tie(made.own, shift) = first_cache_line(data, sizes[rank]);
-        shifts.push_back(static_cast<double>(shift));
-      }
-    });
-    shifts = allgather(communicator, shifts);
-    for (std::size_t n = 0; n < shifts.size(); ++n) {
-      windows_[n % windows_.size()].shifts.push_back(static_cast<std::int64_t>(shifts[n]));
-    }
-    expect_one_memory(communicator, *this, segments_, "A window of MPI",
-                      "use another MPI library, or compute in one process");
-  }
-  ~WindowArray() override {
-    for (const Window& window : windows_) {
-      if (window.window != MPI_WIN_NULL) arrays_.close(window.window);
+    try {
+      make_windows(layout);
+      expect_one_memory(communicator, *this, segments_, "A window of MPI",
+                        "use another MPI library, or compute in one process");
+    } catch (...) {
+      close();
+      throw;
     }
   }
+  ~WindowArray() override { close(); }
 
   std::span<double> local(std::size_t segment) override {
     const SegmentLayout::Position& position = positions_[segment];
@@ -113,6 +100,30 @@ class WindowArray final : public SharedArray {
   }
 
  private:
+  /// Makes all windows. Collective.
+  void make_windows(const SegmentLayout& layout) {
+    const auto rank = static_cast<std::size_t>(communicator_.rank());
+    std::vector<double> shifts;
+    for (const std::vector<std::int64_t>& sizes : layout.sizes) {
+      // Ranks that fail must not leave the others in the making of the next window.
+      run_collectively(&communicator_, [&] {
+        std::int64_t shift = 0;
+        Window& made = windows_.emplace_back();
+        double* const data = arrays_.caller().call([&] { return make(made.window, sizes[rank]); });
+        std::tie(made.own, shift) = first_cache_line(data, sizes[rank]);
+        shifts.push_back(static_cast<double>(shift));
+      });
+    }
+    shifts = allgather(communicator_, shifts);
+    for (std::size_t n = 0; n < shifts.size(); ++n) {
+      windows_[n % windows_.size()].shifts.push_back(static_cast<std::int64_t>(shifts[n]));
+    }
+  }
+  void close() {
+    for (const Window& window : windows_) {
+      if (window.window != MPI_WIN_NULL) arrays_.close(window.window);
+    }
+  }
   /// Makes a window, in which this rank has `doubles`. Returns its part. Collective; on the thread that calls MPI.
   double* make(MPI_Win& window, std::int64_t doubles) const {
     constexpr int width = sizeof(double);

@@ -12,9 +12,9 @@
 
 namespace trifuse {
 
-/// Lets other threads execute functions on one particular thread. Only the program's own thread may call MPI and Global
-/// Arrays, but the library computes on other threads. The program's thread calls `serve`, which starts the computation
-/// on a new thread and executes the functions that the library passes to `call`.
+/// Lets other threads execute functions on one particular thread. Only one thread may call MPI and Global Arrays, but
+/// the library computes on other threads. The thread that may, that of the program or of its caller, calls `serve`,
+/// which starts the computation on a new thread and executes the functions that the library passes to `call`.
 class CallerThread {
  public:
   /// Runs `body` on a new thread. Until `body` ends, executes on this thread the functions that other threads pass to

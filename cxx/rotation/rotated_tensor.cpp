@@ -180,7 +180,7 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<BlockGroup
   for (SharedSegment& each : segments) each.doubles = std::max(each.doubles, least);
   own_.assign(segments.size(), nullptr);
   if (!shared) {
-    alone_ = Buffer(static_cast<std::size_t>(own_doubles_));
+    run_collectively(communicator, [&] { alone_ = Buffer(static_cast<std::size_t>(own_doubles_)); });
     own_.front() = alone_.data();
     return;
   }

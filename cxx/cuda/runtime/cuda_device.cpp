@@ -46,7 +46,8 @@ const cudaDeviceProp& device_properties(int number) {
 }
 
 void Device::make_ring(std::int64_t slot_bytes, std::int64_t slots) {
-  ring = std::async(std::launch::async, [on = number, slot_bytes, slots] {
+  // If no thread can be started, the ring is made when it is needed.
+  ring = std::async(std::launch::async | std::launch::deferred, [on = number, slot_bytes, slots] {
     TRIFUSE_CUDA(cudaSetDevice(on));
     return std::make_shared<UploadRing>(slot_bytes, slots);
   });
@@ -116,6 +117,7 @@ double peak_rate(int number, const cudaDeviceProp& device) {
 }
 
 void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& report) {
+  if (device.panels == nullptr) return;  // it failed before it was set up
   TRIFUSE_CUDA(cudaSetDevice(device.number));
   const PanelCache::Statistics panels = device.panels->statistics();
   const ProducedPanels sent = device.panels->produced_by(*device.host_panels);
