@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdio>
@@ -26,6 +27,15 @@ namespace {
 
 void stop_program(int) {
   end_in_handler("trifuse: Stopped by a signal; unfinished files were removed.\n");
+}
+
+/// Allows as many open files as the system permits. A large NWChem job writes several files for each of its processes,
+/// and a run keeps all of them open.
+void allow_many_open_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // without it, an error about a file says what is missing
 }
 
 /// Throws UsageError if the first argument is not an option and not the name of a command.
@@ -144,6 +154,7 @@ int main(int argc, char** argv) {
   using namespace trifuse::cli;
   occupy_standard_streams();
   restart_with_other_openblas(argv);
+  allow_many_open_files();
   // With this, a file that exceeds the limit of `ulimit -f` is an ordinary error, like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   // With this, the report is still completed if the reader of the output ends.

@@ -14,10 +14,10 @@ LIMIT = 120
 
 
 def run_limited(limits, *arguments, nobody=False, env=None):
-    """Runs the program with {resource: value}, as the user nobody if this is requested and possible."""
+    """Runs the program with {resource: value or (soft, hard)}, as the user nobody if this is requested and possible."""
     def limit():
         for name, value in limits.items():
-            resource.setrlimit(name, (value, value))
+            resource.setrlimit(name, value if isinstance(value, tuple) else (value, value))
         if nobody and os.geteuid() == 0:
             os.setgroups([])
             os.setgid(65534)
@@ -67,6 +67,20 @@ class Threads(ProgramTest):
                     self.assertEqual((outcome.code, outcome.err), (0, ""))
                 elif outcome.code != 0:
                     self.assert_one_sentence(outcome, 3, "thread")
+
+
+class OpenFiles(ProgramTest):
+    """NWChem's files of one tensor are as many as the processes that wrote them."""
+
+    FILES = DATA / "ch2_631g_c2v_rohf_t3_2eorb_np5" / "c"  # 16 files
+
+    def test_are_as_many_as_the_system_permits(self):
+        outcome = run_limited({resource.RLIMIT_NOFILE: (16, 256)}, "info", self.FILES)
+        self.assertEqual((outcome.code, outcome.err), (0, ""))
+
+    def test_beyond_the_limit_are_an_error(self):
+        outcome = run_limited({resource.RLIMIT_NOFILE: 16}, "info", self.FILES)
+        self.assert_one_sentence(outcome, 3, "Too many open files")
 
 
 class AddressSpace(ProgramTest):
