@@ -161,7 +161,7 @@ std::int64_t hdf5_output_access(Hdf5OutputState* state) {
   const AccessInfo info{state};
   // Without this driver HDF5 would write to the file of this name.
   if (H5Pset_driver(access, driver(), &info) >= 0) return access;
-  H5Pclose(access);
+  static_cast<void>(H5Pclose(access));
   return H5I_INVALID_HID;
 }
 

@@ -16,6 +16,7 @@ class BufferPool {
   static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(buffer.size() * sizeof(double));
   }
+
   /// Removes and returns the smallest buffer of `count` to 2 `count` doubles; an empty buffer if there is none.
   Buffer take(std::size_t count);
   /// Adds a buffer to the pool.

@@ -14,8 +14,9 @@
 
 namespace trifuse {
 
-/// The ranks (processes) that compute one energy, and their communication. It is implemented by MPI with
-/// Global Arrays or windows (the program, ranks of a calling program), inside NWChem, and in tests by threads.
+/// The ranks (processes) that compute one energy, and their communication. The rest of the library knows only this
+/// interface. It is implemented by MPI with Global Arrays or windows (the program, ranks of a calling program), inside
+/// NWChem, and in tests by threads.
 ///
 /// A collective function must be called by all ranks in the same order. Any thread of a rank may call a function, but
 /// only one thread at a time.

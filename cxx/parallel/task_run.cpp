@@ -217,7 +217,7 @@ void work(TaskRun& run) {
 
 bool work_on_all_threads(TaskRun& run) {
   const int threads = run.on_cores ? run.settings.threads_on_cores : run.settings.threads;
-  run.threads = startable_threads(std::max(1, run.executor->workers() > 0 ? run.executor->workers() : threads));
+  run.threads = startable_threads(run.executor->workers() > 0 ? run.executor->workers() : threads);
   run.workers_begun = run.workers_failed = 0;
   run.operations_ended = run.seconds_busy = 0.0;
   run.under_way = 0;
