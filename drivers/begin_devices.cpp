@@ -6,24 +6,36 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/base/share_among_threads.hpp"
+#include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
+#include "cxx/triples/task.hpp"
 
 namespace trifuse::cli {
 
 namespace {
 
-void begin_cuda(std::vector<int> devices, bool distributed) {
-  if (devices.empty()) {
-    devices.resize(static_cast<std::size_t>(visible_device_count()));
-    std::iota(devices.begin(), devices.end(), 0);
+/// The GPUs that this process will probably use. `wanted`: those that the user named. In a job of several ranks, each
+/// rank of a host takes one GPU, in the order of the ranks.
+std::vector<int> likely_devices(std::vector<int> wanted, bool distributed) {
+  if (wanted.empty()) {
+    wanted.resize(static_cast<std::size_t>(visible_device_count()));
+    std::iota(wanted.begin(), wanted.end(), 0);
   }
-  // In a job of several ranks, each rank of a host takes one GPU, in the order of the ranks.
+  if (!distributed) return wanted;
   const std::optional<int> place = rank_on_host_by_launcher();
-  on_new_threads(devices.size(), [&](std::size_t n) {
-    if (!distributed || (place && n == static_cast<std::size_t>(*place))) free_device_memory(devices[n]);
-  });
+  if (!place || *place < 0 || static_cast<std::size_t>(*place) >= wanted.size()) return {};
+  return {wanted[static_cast<std::size_t>(*place)]};
+}
+
+void begin_cuda(const CalculationOptions& run, const TileSource& right, bool distributed) {
+  CudaOptions options;
+  options.devices = likely_devices(run.devices, distributed);
+  options.precision = run.precision;
+  options.kernel = run.kernel;
+  options.waits_for_memory = !distributed;
+  if (options.devices.empty()) return;
+  test_cuda_devices(run.formulation.value_or(default_formulation(right.tiles())), options);
 }
 
 }  // namespace
@@ -35,7 +47,7 @@ std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, con
                     [&flags, &right, distributed = communicator != nullptr] {
                       CalculationOptions options = flags.resolve(right);
                       try {
-                        if (options.executor == ExecutorKind::cuda) begin_cuda(options.devices, distributed);
+                        if (options.executor == ExecutorKind::cuda) begin_cuda(options, right, distributed);
                       } catch (const Error&) {
                         // The code that uses the GPUs reports the error.
                       }

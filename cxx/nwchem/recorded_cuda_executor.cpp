@@ -11,6 +11,7 @@
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
+#include "cxx/cuda/runtime/self_test.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/nwchem/device_operands.hpp"
 #include "cxx/nwchem/recorded_executor.hpp"

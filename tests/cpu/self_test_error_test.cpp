@@ -23,7 +23,7 @@ std::vector<TaskEnergy> energies_of(const Problem& problem, const Plan& plan, Pr
 }
 
 // The self-test of a GPU compares each energy of a task of such a molecule with that of the CPU, relative to the sum of
-// both energies of the task. Its limit in mixed precision is self_test_limit(), 1e-5 (cuda_device.cpp).
+// both energies of the task. Its limit in mixed precision is self_test_limit(), 1e-5 (self_test.cpp).
 TEST(MixedPrecision, OfTheMoleculeOfTheSelfTestHasErrorsFarBelowItsLimit) {
   constexpr double limit = 1e-5;
   double worst = 0.0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "cxx/base/error.hpp"
@@ -91,21 +90,6 @@ std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targ
   int cta_elements = 0;
   for (const Kernel* kernel : kernels) cta_elements = std::max(cta_elements, kernel->shape.cta_elements);
   return scratch_doubles(device.multiProcessorCount, targets, cta_elements);
-}
-
-double self_test_limit(Precision precision) {
-  // The emulation computes 60 other molecules of the size of the self-test with errors of at most 1.5e-7
-  // (tests/cpu/self_test_error_test.cpp). The limit leaves room for sums in another order and for energies of elements
-  // in FP32, whose errors are of the same size. A wrong kernel or chip gives errors of order 1.
-  return precision == Precision::mixed ? 1e-5 : 1e-10;
-}
-
-void check_self_test(int number, Precision precision, double found, double expected, double scale) {
-  if (std::abs(found - expected) <= self_test_limit(precision) * scale) return;
-  throw DeviceError(fmt::format(
-      "GPU {} gives wrong numbers: a task of the self-test has the energy {:.15g}, and {:.15g} on the CPU. Do not use "
-      "this GPU (or this driver); CPU cores work without it.",
-      number, found, expected));
 }
 
 double peak_rate(int number, const cudaDeviceProp& device) {

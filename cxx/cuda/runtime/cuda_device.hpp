@@ -83,12 +83,6 @@ std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 /// as Problem::targets() returns it.
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targets, const cudaDeviceProp& device);
 
-/// Throws DeviceError if the energy `found` of a task of the self-test differs from the CPU's energy `expected`, both
-/// in hartree, by more than self_test_limit(precision) times `scale`. `number`: the number of the device. `scale`: the
-/// size of the terms of the energy.
-void check_self_test(int number, Precision precision, double found, double expected, double scale);
-double self_test_limit(Precision precision);
-
 /// FP64 operations per second of the matrix units, or of the ordinary units if there are none, at the highest clock.
 double peak_rate(int number, const cudaDeviceProp& device);
 

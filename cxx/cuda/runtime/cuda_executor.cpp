@@ -13,12 +13,11 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
-#include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/cuda_launch.hpp"
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
-#include "cxx/cuda/runtime/passed_self_tests.hpp"
+#include "cxx/cuda/runtime/self_test.hpp"
 #include "cxx/cuda/schedule/batch_size.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
@@ -26,7 +25,6 @@
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_order.hpp"
 #include "cxx/triples/precision.hpp"
-#include "tce_tiles/synthetic_source.hpp"
 
 namespace trifuse {
 
@@ -383,51 +381,8 @@ void load(CudaExecutor& executor, const Problem& problem) {
                                                 : std::make_shared<const PanelStore>(problem, tiles));
 }
 
-/// The self-test: compares the energies of a small molecule with those of the CPU, task by task. Returns the numbers of
-/// the devices that pass, now or earlier in this process. `like`: its form is tested.
-std::vector<int> check_devices(const Problem& like, const CudaOptions& options) {
-  static PassedSelfTests passed;
-  const auto has_passed = [&](int number) { return passed.contains(number, like.formulation, options); };
-  if (std::all_of(options.devices.begin(), options.devices.end(), has_passed)) return options.devices;
-  const auto source = make_synthetic_blocks({Reference::rhf, 5, 5, 9, 9, 1, 5, 7, 1});
-  Problem problem;
-  problem.right = source.get();
-  problem.formulation = like.formulation;
-  const Plan plan = make_plan(source->tiles(), problem.formulation);
-  std::vector<TaskEnergy> expected(plan.tasks.size()), found(plan.tasks.size());
-  make_cpu_executor(problem, plan.tiles)->make_worker()->execute(plan.tasks, expected);
-  const auto check = [&](int number) {
-    CudaOptions one = options;
-    one.devices = {number};
-    one.memory_per_device = 0;
-    CudaExecutorOfDevices executor(problem, plan.tiles, one);
-    load(executor, problem);
-    executor.make_worker()->execute(plan.tasks, found);
-    for (std::size_t t = 0; t < found.size(); ++t) {
-      const double scale = std::abs(expected[t].same.e_paren_t) + std::abs(expected[t].mixed.e_paren_t);
-      check_self_test(number, options.precision, found[t].same.e_paren_t, expected[t].same.e_paren_t, scale);
-      check_self_test(number, options.precision, found[t].mixed.e_paren_t, expected[t].mixed.e_paren_t, scale);
-    }
-  };
-  std::vector<int> sound;
-  for (const int number : options.devices) {
-    try {
-      if (!has_passed(number)) check(number);
-      passed.add(number, like.formulation, options);
-      sound.push_back(number);
-    } catch (const DeviceError& error) {
-      const bool last = number == options.devices.back() && sound.empty();
-      if (options.left_out == nullptr || last) throw;
-      options.left_out->push_back(error.what());
-    }
-  }
-  return sound;
-}
-
-}  // namespace
-
-std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
-                                                    const CudaOptions& options) {
+/// Returns the devices of `options` that pass the self-test. `formulation`: the form that is tested.
+std::vector<int> test(SpinFormulation formulation, const CudaOptions& options) {
   const int devices = visible_device_count();
   if (devices == 0) throw UsageError(why_no_devices());
   for (const int number : options.devices) {
@@ -435,8 +390,24 @@ std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, cons
       throw UsageError(fmt::format("There is no GPU {}; CUDA sees {}, counted from 0.", number, devices));
     }
   }
+  return devices_that_pass(formulation, options,
+                           [](const Problem& problem, const TileSpace& tiles, const CudaOptions& one) {
+                             auto executor = std::make_unique<CudaExecutorOfDevices>(problem, tiles, one);
+                             load(*executor, problem);
+                             return executor;
+                           });
+}
+
+}  // namespace
+
+void test_cuda_devices(SpinFormulation formulation, const CudaOptions& options) {
+  static_cast<void>(test(formulation, options));
+}
+
+std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                    const CudaOptions& options) {
   CudaOptions sound = options;
-  sound.devices = check_devices(problem, options);
+  sound.devices = test(problem.formulation, options);
   return std::make_unique<CudaExecutorOfDevices>(problem, tiles, sound);
 }
 

@@ -39,14 +39,19 @@ class CudaExecutor : public PanelExecutor {
 
 /// Makes an executor and reads its operands from the sources of `problem`. `tiles`: the orbital tiles of the tasks.
 ///
-/// First, each device computes a small molecule, which is compared with the CPU executor. Throws UsageError if a device
-/// or kernel does not exist, or if no task fits into the memory. Throws DeviceError if a device fails or gives wrong
-/// numbers. The workers of the executor throw DeviceError, too.
+/// First, each device computes a small molecule, which is compared with the CPU executor, unless test_cuda_devices()
+/// has done so. Throws UsageError if a device or kernel does not exist, or if no task fits into the memory. Throws
+/// DeviceError if a device fails or gives wrong numbers. The workers of the executor throw DeviceError, too.
 std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                  const CudaOptions& options);
 /// The same without operands. The caller provides them with take_panels().
 std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                     const CudaOptions& options);
+
+/// Starts CUDA on the devices of `options` and compares each with the CPU executor, all devices at the same time. A
+/// program can do this, on another thread, while it reads its input. `formulation`: the form of the run. Throws as
+/// make_cuda_executor(), which tests again what has failed here.
+void test_cuda_devices(SpinFormulation formulation, const CudaOptions& options);
 
 }  // namespace trifuse
 

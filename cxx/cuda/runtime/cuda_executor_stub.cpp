@@ -14,4 +14,8 @@ std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const T
   return prepare_cuda_executor(problem, tiles, options);
 }
 
+void test_cuda_devices(SpinFormulation, const CudaOptions&) {
+  throw UsageError(why_no_devices());
+}
+
 }  // namespace trifuse
