@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <type_traits>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/share_among_threads.hpp"
@@ -28,24 +29,37 @@ std::vector<Image> images(bool bra, bool ket) {
   return all;
 }
 
-/// Computes target[f * target_step + q] = sign * source[q * source_step + f] for f < `fast` and q < `inner`.
+/// Computes target[f * target_step + q] = sign * source[q * source_step + f] for f < `width` and q < `height`. With
+/// constants for both, the compiler keeps the square in registers.
+template <typename Width, typename Height>
+void copy_square(Width width, Height height, const double* source, std::int64_t source_step, double* target,
+                 std::int64_t target_step, double sign) {
+  for (std::int64_t x = 0; x < width; ++x)
+    for (std::int64_t y = 0; y < height; ++y) target[x * target_step + y] = sign * source[y * source_step + x];
+}
+
+/// Calls `body(count)` with a constant for the usual extents of a square, and with the number itself for others.
+template <typename Body>
+void with_constant(std::int64_t count, Body body) {
+  using Eight = std::integral_constant<std::int64_t, 8>;
+  using Four = std::integral_constant<std::int64_t, 4>;
+  if (count == Eight{}) return body(Eight{});
+  count == Four{} ? body(Four{}) : body(count);
+}
+
+/// Computes the same for f < `fast` and q < `inner`, in small squares.
 void copy_transposed(std::int64_t fast, std::int64_t inner, const double* source, std::int64_t source_step,
                      double* target, std::int64_t target_step, double sign) {
   constexpr std::int64_t edge = 8;  // doubles of a cache line
   for (std::int64_t f = 0; f < fast; f += edge) {
-    const std::int64_t width = std::min(edge, fast - f);
-    for (std::int64_t q = 0; q < inner; q += edge) {
-      const std::int64_t height = std::min(edge, inner - q);
-      const double* s = source + q * source_step + f;
-      double* t = target + f * target_step + q;
-      if (width == edge && height == edge) {
-        for (std::int64_t x = 0; x < edge; ++x)
-          for (std::int64_t y = 0; y < edge; ++y) t[x * target_step + y] = sign * s[y * source_step + x];
-      } else {
-        for (std::int64_t x = 0; x < width; ++x)
-          for (std::int64_t y = 0; y < height; ++y) t[x * target_step + y] = sign * s[y * source_step + x];
+    with_constant(std::min(edge, fast - f), [&](auto width) {
+      for (std::int64_t q = 0; q < inner; q += edge) {
+        with_constant(std::min(edge, inner - q), [&](auto height) {
+          copy_square(width, height, source + q * source_step + f, source_step, target + f * target_step + q,
+                      target_step, sign);
+        });
       }
-    }
+    });
   }
 }
 
