@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/consistency.hpp"
 #include "tce_tiles/dump_boxes.hpp"
 #include "tce_tiles/factors_of_ranks.hpp"
@@ -45,8 +46,8 @@ FactorCheck::FactorCheck(const DenseInput& input) : input_(input) {
   }
 }
 
-void FactorCheck::check_holes() const {
-  for (const FactorSpec& spec : holes_) check_holes(spec);
+void FactorCheck::check_holes(int threads) const {
+  for (const FactorSpec& spec : holes_) check_holes(spec, threads);
 }
 
 std::vector<double> FactorCheck::run(int part, int parts, int threads, const std::atomic<bool>* stop,
@@ -74,22 +75,24 @@ void FactorCheck::accept(std::span<const double> sums) const {
   }
 }
 
-void FactorCheck::check_holes(const FactorSpec& spec) const {
+void FactorCheck::check_holes(const FactorSpec& spec, int threads) const {
   const FactorSource& factors = *input_.factor_source;
   const std::int64_t q_count = input_.header.size(spec.q), auxiliary = factors.auxiliary();
-  Buffer rows(static_cast<std::size_t>(q_count * auxiliary));
-  for (std::int64_t p = 0; p < input_.header.size(spec.p); ++p) {
-    const ClassOrbitals of_p{spec.p, p, 1}, of_q{spec.q, 0, q_count};
-    spec.symmetric() ? factors.read_oo(of_p, of_q, rows.span()) : factors.read_ov(of_p, of_q, rows.span());
-    for (std::int64_t q = 0; q < q_count; ++q) {
-      double square = 0.0;
-      for (std::int64_t x = 0; x < auxiliary; ++x) {
-        const double b = rows.data()[q * auxiliary + x];
-        square += b * b;
-      }
-      check_size(square, largest_integral, input_.arrays->label(spec.name));
-    }
-  }
+  share_among_threads<Buffer>(
+      static_cast<std::size_t>(input_.header.size(spec.p)), threads, [&](std::size_t p, Buffer& buffer) {
+        buffer.reserve(static_cast<std::size_t>(q_count * auxiliary));
+        const std::span<double> rows = buffer.span().first(static_cast<std::size_t>(q_count * auxiliary));
+        const ClassOrbitals of_p{spec.p, static_cast<std::int64_t>(p), 1}, of_q{spec.q, 0, q_count};
+        spec.symmetric() ? factors.read_oo(of_p, of_q, rows) : factors.read_ov(of_p, of_q, rows);
+        for (std::int64_t q = 0; q < q_count; ++q) {
+          double square = 0.0;
+          for (std::int64_t x = 0; x < auxiliary; ++x) {
+            const double b = rows[static_cast<std::size_t>(q * auxiliary + x)];
+            square += b * b;
+          }
+          check_size(square, largest_integral, input_.arrays->label(spec.name));
+        }
+      });
 }
 
 }  // namespace trifuse

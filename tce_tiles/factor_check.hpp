@@ -20,8 +20,9 @@ class FactorCheck {
   /// `input`: has factors, and must outlive the check.
   explicit FactorCheck(const DenseInput& input);
 
-  /// Checks the factors with holes. Throws InputError if (ij|ij) or (ia|ia) is beyond any reasonable size.
-  void check_holes() const;
+  /// Checks the factors with holes on at most `threads` threads. Throws InputError if (ij|ij) or (ia|ia) is beyond any
+  /// reasonable size.
+  void check_holes(int threads) const;
   /// Length of the result of run().
   std::size_t size() const { return size_; }
   /// Reads part `part` of `parts` of the auxiliary functions on at most `threads` threads, and returns their part of
@@ -33,7 +34,7 @@ class FactorCheck {
   void accept(std::span<const double> sums) const;
 
  private:
-  void check_holes(const FactorSpec& spec) const;
+  void check_holes(const FactorSpec& spec, int threads) const;
 
   const DenseInput& input_;
   std::vector<FactorSpec> holes_, particles_;  ///< the factors with holes, and those of two particles

@@ -40,7 +40,7 @@ void FactorStages::read_together(int stage, Communicator& communicator) {
 
 std::vector<double> FactorStages::run(int stage, int threads) {
   hold(nullptr);
-  if (stage == holes && check_) check_->check_holes();
+  if (stage == holes && check_) check_->check_holes(threads);
   if (stage == irreps && irreps_) irreps_->run(share_.part, share_.parts, threads, share_.stop);
   if (stage == particles) return visit_particles(threads);
   return {};

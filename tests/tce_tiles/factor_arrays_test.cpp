@@ -259,11 +259,11 @@ TEST_F(ArraysFromFactors, HaveNoIntegralBeyondReason) {
   }
   for (double& b : oo_) b *= 1e4;
   DenseInput wrong = input(true);
-  expect_failure<InputError>([&] { FactorCheck(wrong).check_holes(); }, "'factors_oo' is ");
+  expect_failure<InputError>([&] { FactorCheck(wrong).check_holes(2); }, "'factors_oo' is ");
   for (double& b : oo_) b *= 1e-4;
   for (double& b : ov_) b *= 1e4;
   wrong = input(true);
-  expect_failure<InputError>([&] { FactorCheck(wrong).check_holes(); }, "'factors_ov' is ");
+  expect_failure<InputError>([&] { FactorCheck(wrong).check_holes(2); }, "'factors_ov' is ");
 }
 
 TEST(FactorArrays, StopBeingReadOnRequest) {
