@@ -261,7 +261,8 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   const auto multiprocessors = static_cast<int>(machine.multiprocessors);
   const gpu::Shape& shape = inspection.shape();
   const std::int64_t worker =
-      gpu::worker_bytes(gpu::scratch_doubles(multiprocessors, problem.targets(), shape.cta_elements));
+      gpu::worker_bytes(gpu::scratch_doubles(multiprocessors, problem.targets(), shape.cta_elements),
+                        gpu::sum_bytes(problem, plan.tiles, std::span(&shape, 1)));
   const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, shape.format);
   const std::int64_t budget =
       std::max<std::int64_t>(0, gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed)));

@@ -184,7 +184,7 @@ TEST(DeviceBudget, IsDividedWithoutRest) {
   const OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
   const PanelDemand demand = panel_demand(owned.problem, owned.right->tiles(), in_doubles);
   const std::int64_t worker =
-      worker_bytes(scratch_doubles(132, owned.problem.targets(), BulkKernels::shapes.front().cta_elements));
+      worker_bytes(scratch_doubles(132, owned.problem.targets(), BulkKernels::shapes.front().cta_elements), 0);
   for (const std::int64_t free : {2 * gib, 10 * gib, 40 * gib, 140 * gib}) {
     const std::int64_t budget = device_budget(free, 0);
     EXPECT_LT(budget, free);
@@ -327,6 +327,37 @@ TEST(DeviceBudget, HasRoomForTheProgramAndTheSumsOfALaunch) {
     ASSERT_FALSE(cta_tiles.empty());
     const std::size_t sums = sizeof(double) * static_cast<std::size_t>(shape.warps) * spin_adapted_sums;
     EXPECT_LE((max_cta_tiles + cta_tiles.size()) * (sizeof(CtaTile) + sums), static_cast<std::size_t>(launch_bytes));
+  }
+}
+
+// Each worker has the sums of a task for every omega2.
+TEST(DeviceBudget, HasRoomForTheSumsOfManyOmega2) {
+  OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
+  const std::span<const Shape> shapes = BulkKernels::shapes;
+  const auto sums = [&](std::size_t omega2_count, const TileSpace& tiles) {
+    owned.problem.omega2.assign(omega2_count, 0.1);
+    return sum_bytes(owned.problem, tiles, shapes);
+  };
+  const TileSpace coarse = owned.right->tiles().retiled(20, 32);
+  EXPECT_EQ(sums(1, coarse), 0) << "these are in launch_bytes";
+  EXPECT_EQ(sums(101, coarse), 10 * sums(11, coarse));
+  TaskData task = single_task({32, 32, 32, 20, 20, 20});
+  for (const Shape& shape : shapes) {
+    CtaTiling tiling(shape);
+    std::vector<CtaTile> cta_tiles;
+    append_cta_tiles(0, task, SpinFormulation::spin_adapted, shape, tiling, cta_tiles);
+    const std::size_t of_task =
+        cta_tiles.size() * sizeof(double) * static_cast<std::size_t>(shape.warps) * spin_adapted_sums;
+    EXPECT_GE(sums(2, coarse), static_cast<std::int64_t>(of_task));
+    EXPECT_LE(sums(2, coarse), 1.2 * static_cast<double>(of_task));
+  }
+  // A few omega2 leave the tiles as they are. If there are very many, tasks are cut.
+  for (const std::size_t omega2_count : {1, 20, 300, 10000}) {
+    SCOPED_TRACE(std::to_string(omega2_count) + " omega2");
+    owned.problem.omega2.assign(omega2_count, 0.1);
+    const TileSpace fine = tiles_with_room_for_sums(owned.problem, coarse, shapes, 24 * gib);
+    EXPECT_LE(fewest_workers * sum_bytes(owned.problem, fine, shapes), 3 * gib);
+    EXPECT_EQ(fine == coarse, omega2_count < 300);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,22 @@ TEST_F(LittleDeviceMemory, DividesTasksIntoSubtasks) {
       for (const auto& found : numbers_of_all_workers(*executor, plan, 1)) expect_same_energies(found, expected, 1);
     }
   }
+}
+
+// Each omega2 has sums of its own, which are hundreds of megabytes here.
+TEST_F(LittleDeviceMemory, HasRoomForManyOmega2) {
+  constexpr int omega2_count = 3000;
+  OwnedProblem owned(closed_shell(6, 24), SpinFormulation::spin_adapted);
+  const Plan plan = make_plan(owned.right->tiles().retiled(8, 24), owned.problem.formulation);
+  for (int n = 1; n < omega2_count; ++n) owned.problem.omega2.push_back(1e-3 * n);
+  const auto expected = cpu_numbers(owned.problem, plan);
+  const std::int64_t least = least_budget(owned.problem, plan.tiles);
+  const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(least));
+  const std::int64_t before = executor->report().peak_bytes;
+  for (const auto& found : numbers_of_all_workers(*executor, plan, omega2_count)) {
+    expect_same_energies(found, expected, omega2_count);
+  }
+  EXPECT_LE(executor->report().peak_bytes, std::max(before, least));
 }
 
 TEST_F(LittleDeviceMemory, IsEnoughForAWholeCalculation) {

@@ -75,15 +75,21 @@ class CudaExecutorOfDevices final : public CudaExecutor {
       device.budget = available_bytes(number, options.waits_for_memory);
       if (options.memory_per_device > 0) device.budget = std::min(device.budget, options.memory_per_device);
       least_budget_ = std::min(least_budget_, device.budget);
-      max_worker_bytes_ = std::max(max_worker_bytes_, worker_bytes(device));
     }
+    std::vector<Shape> shapes;
+    for (const Device& device : devices_) {
+      for (const Shape& shape : shapes_of(device.kernels)) shapes.push_back(shape);
+    }
+    const TileSpace with_room_for_sums = tiles_with_room_for_sums(problem_, coarse_, shapes, least_budget_);
+    sum_bytes_ = sum_bytes(problem_, with_room_for_sums, shapes);
+    for (const Device& device : devices_) max_worker_bytes_ = std::max(max_worker_bytes_, worker_bytes(device));
     workers_per_device_ = worker_count(least_budget_, max_worker_bytes_);
     const OperandFormat& format = devices_.front().format();
     const auto that_fit = [&](const TileSpace& of, const OperandFormat& in) {
       return tiles_that_fit(problem_, of, in, least_budget_, workers_per_device_, max_worker_bytes_);
     };
     // The panels of a run in mixed precision also serve its sample in double precision.
-    use_tiles(that_fit(that_fit(coarse_, format_of<Fp64>()), format));
+    use_tiles(that_fit(that_fit(with_room_for_sums, format_of<Fp64>()), format));
     // On the device, zeros fill up fragments. So the panels of ragged tiles are larger than on the host. Few of the
     // numbers are vvoo blocks.
     constexpr double fill = 1.3;
@@ -145,7 +151,9 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t scratch_doubles(const Device& device) const {
     return gpu::scratch_doubles(device.kernels, problem_.targets(), device.properties);
   }
-  std::int64_t worker_bytes(const Device& device) const { return gpu::worker_bytes(scratch_doubles(device)); }
+  std::int64_t worker_bytes(const Device& device) const {
+    return gpu::worker_bytes(scratch_doubles(device), sum_bytes_);
+  }
   std::int64_t panel_bytes(const Device& device) const {
     return gpu::panel_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
   }
@@ -233,6 +241,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::int64_t workers_per_device_ = 0;
   /// Of all devices.
   std::int64_t least_budget_ = std::numeric_limits<std::int64_t>::max(), max_worker_bytes_ = 0;
+  std::int64_t sum_bytes_ = 0;    ///< of each worker, see sum_bytes()
   PanelDemand demand_{};          ///< of `fine_`
   std::int64_t limit_ = 0;        ///< most bytes of panels in one launch
   std::int64_t least_cache_ = 0;  ///< bytes of the smallest panel cache

@@ -8,6 +8,7 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/schedule/arena.hpp"
+#include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/slab_shape.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
@@ -102,6 +103,19 @@ void set_means(double left, double right, double vvoo, double hole_tiles, double
   demand.likely_all = tiles * demand.left_of_tile + tiles * tiles * (demand.right_of_pair + demand.vvoo_of_pair);
 }
 
+bool is_smallest(const TileSizes& sizes) {
+  return sizes.holes <= hole_block && sizes.particles <= hole_block;
+}
+/// Halves the larger one of two sizes that are not the smallest, to a multiple of a block.
+TileSizes smaller(const TileSizes& sizes) {
+  const auto half = [](std::int64_t size) {
+    return std::max<std::int64_t>(hole_block, size / 2 / hole_block * hole_block);
+  };
+  const auto [holes, particles] = sizes;
+  if (holes > particles || particles <= hole_block) return {half(holes), particles};
+  return {holes, half(particles)};
+}
+
 /// The part of the budget for panels and slabs of factors: the budget without workers and buffers.
 std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                                   const PanelDemand& demand) {
@@ -119,8 +133,22 @@ std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements)
   return std::int64_t{multiprocessors} * targets * cta_elements;
 }
 
-std::int64_t worker_bytes(std::int64_t scratch_doubles) {
-  return scratch_doubles * static_cast<std::int64_t>(sizeof(double)) + launch_bytes;
+std::int64_t sum_bytes(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes) {
+  if (problem.omega2.size() <= 1) return 0;
+  const auto [holes, particles] = largest_tiles(tiles);
+  const std::int64_t hole_blocks = ceil_div(holes, hole_block);
+  const int extent = static_cast<int>(particles);
+  std::int64_t sums = 0;
+  for (const Shape& shape : shapes) {
+    const std::int64_t cta_tiles = std::ssize(CtaTiling(shape).tiles({extent, extent, extent}));
+    sums = std::max(sums, hole_blocks * hole_blocks * hole_blocks * cta_tiles * shape.warps);
+  }
+  return (std::ssize(problem.omega2) - 1) * sums * energy_sums(problem.formulation) *
+         static_cast<std::int64_t>(sizeof(double));
+}
+
+std::int64_t worker_bytes(std::int64_t scratch_doubles, std::int64_t sum_bytes) {
+  return scratch_doubles * static_cast<std::int64_t>(sizeof(double)) + launch_bytes + sum_bytes;
 }
 
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes) {
@@ -237,25 +265,32 @@ std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std
   return limit;
 }
 
+TileSpace tiles_with_room_for_sums(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes,
+                                   std::int64_t budget) {
+  constexpr std::int64_t part = 8;
+  TileSizes sizes{largest_hole_tile, largest_particle_tile};
+  for (;;) {
+    TileSpace fine = tiles.refined(sizes.holes, sizes.particles);
+    if (is_smallest(sizes) || fewest_workers * sum_bytes(problem, fine, shapes) <= budget / part) return fine;
+    sizes = smaller(sizes);
+  }
+}
+
 TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
                          std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes) {
   TileSpace fine = tiles.refined(largest_hole_tile, largest_particle_tile);
-  for (auto [holes, particles] = largest_tiles(fine);;) {
+  for (TileSizes sizes = largest_tiles(fine);;) {
     const PanelDemand demand = panel_demand(problem, fine, format);
     const std::int64_t limit = launch_limit(panel_bytes(budget, workers, worker_bytes, demand));
     if (demand.largest_task <= limit) return fine;
-    if (holes <= hole_block && particles <= hole_block) {
+    if (is_smallest(sizes)) {
       throw UsageError(fmt::format(
           "A task needs {} on the GPU even with the smallest tiles, but only {} are left; allow more --memory.",
           format_bytes(static_cast<double>(demand.largest_task)),
           format_bytes(static_cast<double>(std::max<std::int64_t>(limit, 0)))));
     }
-    if (holes > particles || particles <= hole_block) {
-      holes = std::max<std::int64_t>(hole_block, holes / 2 / hole_block * hole_block);
-    } else {
-      particles = std::max<std::int64_t>(hole_block, particles / 2 / hole_block * hole_block);
-    }
-    fine = tiles.refined(holes, particles);
+    sizes = smaller(sizes);
+    fine = tiles.refined(sizes.holes, sizes.particles);
   }
 }
 

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
+#include "cxx/cuda/schedule/configuration.hpp"
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/tile_space.hpp"
@@ -23,9 +25,10 @@ inline constexpr std::int64_t fewest_workers = 3, max_workers = 8;
 /// Limits for the number of pinned buffers through which panels go to a device. Each has a buffer of the same size on
 /// the device.
 inline constexpr std::int64_t fewest_panel_slots = 3, most_panel_slots = 12;
-/// Memory of each worker for the program, the CTA tiles and the sums of a launch.
+/// Memory of each worker for the program, the CTA tiles and the sums of a launch with one omega2. For more of them
+/// there is sum_bytes() more.
 inline constexpr std::int64_t launch_bytes = std::int64_t{192} << 20;
-/// A launch with more CTA tiles than this is full: no more tasks are added to it.
+/// A launch with more CTA tiles than this, divided by the number of omega2, is full: no more tasks are added to it.
 inline constexpr std::size_t max_cta_tiles = 400000;
 /// Largest orbital tiles, in orbitals. The executor cuts larger tiles, because a launch has no room for the CTA tiles
 /// of their tasks.
@@ -38,8 +41,11 @@ std::int64_t device_budget(std::int64_t free, std::int64_t allowed);
 /// Returns the doubles of scratch that a launch needs. `targets`: number of targets of all sides together, as
 /// Problem::targets() returns it. `cta_elements`: as in Shape.
 std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements);
-/// Returns the memory of a worker. `scratch_doubles`: scratch of a launch.
-std::int64_t worker_bytes(std::int64_t scratch_doubles);
+/// Returns the memory of a worker for the sums of a launch beyond `launch_bytes`: those of the largest task of `tiles`
+/// for all omega2 but the first one. `shapes`: those of the kernels that may compute the task.
+std::int64_t sum_bytes(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes);
+/// Returns the memory of a worker. `scratch_doubles`: scratch of a launch. `sum_bytes`: result of sum_bytes().
+std::int64_t worker_bytes(std::int64_t scratch_doubles, std::int64_t sum_bytes);
 /// Returns the number of workers of a device, `fewest_workers` to `max_workers`.
 std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes);
 
@@ -93,6 +99,10 @@ std::int64_t launch_limit(std::int64_t panel_bytes);
 std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std::int64_t owned,
                                                       const PanelDemand& demand);
 
+/// Cuts the orbital tiles of `tiles` until the fewest workers have room for the CTA tiles of each task, and for its
+/// sums in an eighth of `budget`. `shapes`: as of sum_bytes().
+TileSpace tiles_with_room_for_sums(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes,
+                                   std::int64_t budget);
 /// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `format`: the format of
 /// the operands. `budget`, `workers`, `worker_bytes`: those of the device. Throws UsageError if the panels of the
 /// smallest tiles do not fit.
