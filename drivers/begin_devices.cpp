@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
-#include "cxx/triples/task.hpp"
 
 namespace trifuse::cli {
 
@@ -28,31 +26,24 @@ std::vector<int> likely_devices(std::vector<int> wanted, bool distributed) {
   return {wanted[static_cast<std::size_t>(*place)]};
 }
 
-void begin_cuda(const CalculationOptions& run, const TileSource& right, bool distributed) {
-  CudaOptions options;
-  options.devices = likely_devices(run.devices, distributed);
-  options.precision = run.precision;
-  options.kernel = run.kernel;
-  options.waits_for_memory = !distributed;
-  if (options.devices.empty()) return;
-  test_cuda_devices(run.formulation.value_or(default_formulation(right.tiles())), options);
-}
-
 }  // namespace
 
-std::future<CalculationOptions> begin_devices(const CalculationFlags& flags, const TileSource& right,
-                                              const Communicator* communicator) {
-  // If no thread can be started, the caller does this when it needs the options.
-  return std::async(std::launch::async | std::launch::deferred,
-                    [&flags, &right, distributed = communicator != nullptr] {
-                      CalculationOptions options = flags.resolve(right);
-                      try {
-                        if (options.executor == ExecutorKind::cuda) begin_cuda(options, right, distributed);
-                      } catch (const Error&) {
-                        // The code that uses the GPUs reports the error.
-                      }
-                      return options;
-                    });
+BegunDevices begin_devices(const CalculationFlags& flags, const TileSource& right, const Communicator* communicator) {
+  // If no thread can be started, the caller does this when it needs the result.
+  constexpr auto soon = std::launch::async | std::launch::deferred;
+  BegunDevices begun;
+  begun.options = std::async(soon, [&flags, &right] { return flags.resolve(right); });
+  begun.start = std::async(soon, [options = begun.options, &right, distributed = communicator != nullptr] {
+    try {
+      CalculationOptions run = options.get();
+      if (run.executor != ExecutorKind::cuda) return;
+      run.devices = likely_devices(run.devices, distributed);
+      start_devices(right.tiles(), run, distributed);
+    } catch (const Error&) {
+      // The code that uses the options or the GPUs reports the error.
+    }
+  });
+  return begun;
 }
 
 }  // namespace trifuse::cli

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <exception>
-#include <future>
 #include <memory>
 #include <optional>
 
@@ -78,12 +77,12 @@ struct RunCommand {
     });
     RunTimes times;
     const double opened = wall_seconds();
-    std::future<CalculationOptions> resolved;
-    run_collectively(communicator, [&] { resolved = begin_devices(flags, *sources.right, communicator); });
+    BegunDevices begun;
+    run_collectively(communicator, [&] { begun = begin_devices(flags, *sources.right, communicator); });
     sources.right_check = verify(*sources.right, *sources.right, communicator);
     if (sources.left) sources.left_check = verify(*sources.left, *sources.right, communicator);
     run_collectively(communicator, [&] {
-      options = resolved.get();
+      options = begun.options.get();
       options.journal = journal;
       options.trust_input = trust_input;
       options.ccsd_energy = sources.right_check.ccsd_energy;

@@ -22,6 +22,16 @@ std::string to_string(ExecutorKind executor) {
   return "?";
 }
 
+void start_devices(const TileSpace& right, const CalculationOptions& options, bool of_rank) {
+  if (options.devices.empty()) return;
+  CudaOptions cuda;
+  cuda.devices = options.devices;
+  cuda.precision = options.precision;
+  cuda.kernel = options.kernel;
+  cuda.waits_for_memory = !of_rank;
+  test_cuda_devices(options.formulation.value_or(default_formulation(right)), cuda);
+}
+
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation, Precision precision) {
   const auto any_gpu = [] {
     const std::vector<DeviceInfo> visible = visible_devices();

@@ -91,6 +91,12 @@ void check_options(const CalculationOptions& options);
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation,
                              Precision precision = Precision::fp64);
 
+/// Starts CUDA on `options.devices` and makes the self-tests of a run with these options, all GPUs at the same time. A
+/// program can do this, on another thread, while it checks its input; the run then need not do it. Throws DeviceError
+/// or UsageError if a GPU cannot be used; the run will throw, too. `right`: as in choose_executor(). `of_rank`: true
+/// for one of several ranks.
+void start_devices(const TileSpace& right, const CalculationOptions& options, bool of_rank);
+
 /// The energies of one omega2.
 struct TriplesEnergy {
   double omega2 = 0.0;                   ///< hartree

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,10 +85,20 @@ class CalculationContext {
   /// Makes an executor on CPU cores for a rank whose GPUs have failed. `panels`: the panels that were read for the
   /// GPUs; null: reads them.
   std::unique_ptr<Executor> make_executor_on_cores(std::shared_ptr<const PanelStore> panels) const;
+  /// What begin_executor() has begun.
+  struct BegunExecutor {
+    std::future<PreparedExecutor> executor;    ///< the result of `prepare`; the destructor waits for it
+    std::shared_ptr<const PanelStore> panels;  ///< null: the operands have not been read
+  };
+  /// Starts GPUs on another thread and meanwhile reads their operands, if it is known which panels they will take.
+  /// Otherwise begins nothing: the caller of `executor.get()` calls `prepare`. `prepare`: makes the executor.
+  BegunExecutor begin_executor(const std::function<PreparedExecutor()>& prepare) const;
   /// Reads the operands and returns the panels of this rank. Collective if there is a communicator. `reader`: the
-  /// executor that will use the panels; null if this rank has no such executor. `shared`: this function sets it if
-  /// ranks share the operands; then it must outlive the panels.
+  /// executor that will use the panels; null if this rank has no such executor. `read_before`: panels that are returned
+  /// if `reader` can take them, or if there is no reader; may be null. `shared`: this function sets it if ranks share
+  /// the operands; then it must outlive the panels.
   std::shared_ptr<const PanelStore> read_operands(const PanelExecutor* reader,
+                                                  std::shared_ptr<const PanelStore> read_before,
                                                   std::optional<DistributedOperands>& shared) const;
   /// Number of threads of the executor that replaces failed GPUs.
   int threads_on_cores() const;
@@ -146,12 +157,16 @@ class CalculationContext {
   std::int64_t memory_for_made_panels() const;
   /// Reads all operands that `reader` takes, in this process.
   std::shared_ptr<const PanelStore> read_all_operands(const PanelExecutor& reader) const;
+  /// Reads all operands into panels with these tiles, in this process.
+  std::shared_ptr<const PanelStore> read_all_operands(const TileSpace& tiles) const;
   /// The precision in which this rank computes the tasks of a run. CPU cores that help GPUs compute in double
   /// precision, because the emulation of mixed precision is slower.
   Precision precision_of_rank() const;
   /// Makes the executor of the options without operands. `left_out`, `stop`: as in CudaOptions.
   PreparedExecutor prepare_executor(Precision precision, std::vector<std::string>* left_out,
                                     const std::atomic<bool>* stop) const;
+  CudaOptions cuda_options(Precision precision, std::vector<std::string>* left_out,
+                           const std::atomic<bool>* stop) const;
   std::unique_ptr<CudaExecutor> prepare_on_devices(Precision precision, std::vector<std::string>* left_out,
                                                    const std::atomic<bool>* stop) const;
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <limits>
 #include <utility>
 
@@ -39,6 +40,10 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
   }
 }
 
+PanelExchange* exchange_of(const PreparedExecutor& of) {
+  return of.reader != nullptr ? of.reader->exchange() : nullptr;
+}
+
 }  // namespace
 
 void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
@@ -69,9 +74,27 @@ std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
 
 std::shared_ptr<const PanelStore> CalculationContext::read_all_operands(const PanelExecutor& reader) const {
   if (reader.reads_sources()) return PanelStore::without_panels(problem_, reader.panel_tiles());
-  auto panels = std::make_shared<PanelStore>(problem_, reader.panel_tiles());
+  return read_all_operands(reader.panel_tiles());
+}
+
+std::shared_ptr<const PanelStore> CalculationContext::read_all_operands(const TileSpace& tiles) const {
+  auto panels = std::make_shared<PanelStore>(problem_, tiles);
   panels->limit_made_panels(memory_for_made_panels());
   return panels;
+}
+
+CalculationContext::BegunExecutor CalculationContext::begin_executor(
+    const std::function<PreparedExecutor()>& prepare) const {
+  // Ranks read together, in the tiles of all of them.
+  const bool alone = options_.executor == ExecutorKind::cuda && communicator_ == nullptr;
+  const std::optional<TileSpace> tiles =
+      alone ? likely_panel_tiles(problem_, plan_.tiles, cuda_options(precision_of_rank(), nullptr, nullptr))
+            : std::nullopt;
+  if (!tiles) return {std::async(std::launch::deferred, prepare), nullptr};
+  BegunExecutor begun{std::async(std::launch::async | std::launch::deferred, prepare), nullptr};
+  const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
+  begun.panels = read_all_operands(*tiles);
+  return begun;
 }
 
 Precision CalculationContext::precision_of_rank() const {
@@ -79,9 +102,8 @@ Precision CalculationContext::precision_of_rank() const {
   return beside_gpus ? Precision::fp64 : options_.precision;
 }
 
-std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(Precision precision,
-                                                                     std::vector<std::string>* left_out,
-                                                                     const std::atomic<bool>* stop) const {
+CudaOptions CalculationContext::cuda_options(Precision precision, std::vector<std::string>* left_out,
+                                             const std::atomic<bool>* stop) const {
   CudaOptions options;
   options.devices.clear();
   for (const DeviceInfo& device : devices_) options.devices.push_back(device.number);
@@ -92,7 +114,13 @@ std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(Precision p
   options.left_out = left_out;
   options.waits_for_memory = communicator_ == nullptr;
   options.stop = stop;
-  return prepare_cuda_executor(problem_, plan_.tiles, options);
+  return options;
+}
+
+std::unique_ptr<CudaExecutor> CalculationContext::prepare_on_devices(Precision precision,
+                                                                     std::vector<std::string>* left_out,
+                                                                     const std::atomic<bool>* stop) const {
+  return prepare_cuda_executor(problem_, plan_.tiles, cuda_options(precision, left_out, stop));
 }
 
 PreparedExecutor CalculationContext::prepare_executor(Precision precision, std::vector<std::string>* left_out,
@@ -130,7 +158,12 @@ std::unique_ptr<Executor> CalculationContext::make_executor_on_cores(std::shared
 }
 
 std::shared_ptr<const PanelStore> CalculationContext::read_operands(const PanelExecutor* reader,
+                                                                    std::shared_ptr<const PanelStore> read_before,
                                                                     std::optional<DistributedOperands>& shared) const {
+  if (read_before != nullptr) {
+    if (reader == nullptr || read_before->tiles() == reader->panel_tiles()) return read_before;
+    read_before = nullptr;  // its memory is for panels with the right tiles
+  }
   const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
   constexpr std::int64_t large = std::int64_t{64} << 20;
   const auto trim = [&] {
@@ -285,9 +318,6 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   // A failed executor may own panels that other ranks still read.
   PreparedExecutor executor, failed_executor;
   const auto give_up = [&] { failed_executor = std::exchange(executor, {}); };
-  const auto exchange_of = [](const PreparedExecutor& of) {
-    return of.reader != nullptr ? of.reader->exchange() : nullptr;
-  };
   RunSettings settings = settings_of_run(journal.get(), stop, std::move(progress), warn);
   if (options_.executor == ExecutorKind::cuda) {
     settings.threads_on_cores = threads_on_cores();
@@ -309,13 +339,15 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
       }
     });
   };
+  std::vector<std::string> left_out;
+  BegunExecutor begun =
+      begin_executor([&] { return prepare_executor(precision_of_rank(), required ? nullptr : &left_out, stop); });
   try_devices([&] {
     if (idle) return;
-    std::vector<std::string> left_out;
-    executor = prepare_executor(precision_of_rank(), required ? nullptr : &left_out, stop);
+    executor = begun.executor.get();
     if (!left_out.empty()) settings.failed_device = left_out.front();
   });
-  panels = read_operands(executor.reader, operands);
+  panels = read_operands(executor.reader, std::move(begun.panels), operands);
   try_devices([&] {
     const OpenMpThreads threads(threads_);
     if (executor.reader != nullptr) executor.reader->take_panels(panels);

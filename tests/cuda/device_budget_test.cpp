@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -358,6 +359,25 @@ TEST(DeviceBudget, HasRoomForTheSumsOfManyOmega2) {
     const TileSpace fine = tiles_with_room_for_sums(owned.problem, coarse, shapes, 24 * gib);
     EXPECT_LE(fewest_workers * sum_bytes(owned.problem, fine, shapes), 3 * gib);
     EXPECT_EQ(fine == coarse, omega2_count < 300);
+  }
+}
+
+// Operands can be read before the free memory of the GPUs is known.
+TEST(DeviceBudget, TellsTheTilesInAdvanceIfMemoryIsAmple) {
+  OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
+  const TileSpace coarse = owned.right->tiles().retiled(20, 32);
+  EXPECT_EQ(likely_panel_tiles(owned.problem, coarse, 80 * gib), coarse);
+  EXPECT_EQ(likely_panel_tiles(owned.problem, coarse, 2 * gib), std::nullopt) << "tiles might be cut";
+  const TileSpace large = owned.right->tiles().retiled(40, 200);
+  EXPECT_EQ(likely_panel_tiles(owned.problem, large, 800 * gib),
+            large.refined(largest_hole_tile, largest_particle_tile));
+  for (const std::int64_t memory : {24 * gib, 80 * gib, 140 * gib}) {
+    SCOPED_TRACE(std::to_string(memory / gib) + " GiB");
+    const auto likely = likely_panel_tiles(owned.problem, coarse, memory);
+    ASSERT_TRUE(likely);
+    // Also if other programs use a half of the memory.
+    const std::int64_t budget = device_budget(memory / 2, 0), worker = 600 * mib;
+    EXPECT_EQ(tiles_that_fit(owned.problem, coarse, in_doubles, budget, worker_count(budget, worker), worker), *likely);
   }
 }
 

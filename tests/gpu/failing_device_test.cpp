@@ -25,6 +25,8 @@ namespace {
   options.executor = ExecutorKind::cuda;
   options.devices = devices;
   options.devices_required = true;  // concerns the start of the run only
+  // When the first batch ends, which holds up the other workers until the GPU is broken, many batches are left.
+  options.tile_size = 12;
   const Calculation calculation(source, nullptr, options);
   std::atomic<int> code{-2};
   std::atomic<bool> begun{false};
@@ -58,7 +60,7 @@ TEST_F(FailingDevice, LeavesTheRestOfARunToCores) {
 TEST_F(FailingDevice, LeavesTheSlabsOfAnotherOneToCores) {
   if (visible_devices().size() < 2) GTEST_SKIP() << "there are not two GPUs here";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  SyntheticMolecule molecule = closed_shell(14, 90);
+  SyntheticMolecule molecule = closed_shell(20, 120);
   molecule.auxiliary = 300;
   const auto source = make_synthetic_source(molecule);
   EXPECT_EXIT(compute_with_failing_device(*source, {0, 1}), ::testing::ExitedWithCode(0), "trap 0, 1 warnings");

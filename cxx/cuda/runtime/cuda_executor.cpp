@@ -409,6 +409,16 @@ std::vector<int> test(SpinFormulation formulation, const CudaOptions& options) {
 
 }  // namespace
 
+std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles,
+                                            const CudaOptions& options) {
+  if (options.memory_per_device > 0) return std::nullopt;
+  const std::vector<int>& devices = options.devices;
+  if (devices.size() == 1 && ArrayPanelProvider::device_bytes(problem, devices.front())) return std::nullopt;
+  std::size_t memory = std::numeric_limits<std::size_t>::max();
+  for (const int number : devices) memory = std::min(memory, device_properties(number).totalGlobalMem);
+  return gpu::likely_panel_tiles(problem, tiles, static_cast<std::int64_t>(memory));
+}
+
 void test_cuda_devices(SpinFormulation formulation, const CudaOptions& options) {
   static_cast<void>(test(formulation, options));
 }

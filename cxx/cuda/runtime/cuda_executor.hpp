@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const T
 /// The same without operands. The caller provides them with take_panels().
 std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                     const CudaOptions& options);
+
+/// Returns the tiles that the panels of such an executor will have. A caller can read them before CUDA has started,
+/// when the free memory is not known. Returns nullopt if the tiles are not nearly certain, or if the executor may read
+/// the sources itself. The panels may get smaller tiles all the same, if other programs use most of the memory.
+std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, const CudaOptions& options);
 
 /// Starts CUDA on the devices of `options` and compares each with the CPU executor, all devices at the same time. A
 /// program can do this, on another thread, while it reads its input. `formulation`: the form of the run. Throws as

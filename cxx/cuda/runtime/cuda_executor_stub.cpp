@@ -14,6 +14,10 @@ std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const T
   return prepare_cuda_executor(problem, tiles, options);
 }
 
+std::optional<TileSpace> likely_panel_tiles(const Problem&, const TileSpace&, const CudaOptions&) {
+  return std::nullopt;
+}
+
 void test_cuda_devices(SpinFormulation, const CudaOptions&) {
   throw UsageError(why_no_devices());
 }

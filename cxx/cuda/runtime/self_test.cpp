@@ -79,6 +79,9 @@ std::vector<int> devices_that_pass(SpinFormulation formulation, const CudaOption
   static PassedSelfTests passed;
   const std::vector<int>& all = options.devices;
   const auto has_passed = [&](int number) { return passed.contains(number, formulation, options); };
+  // A second caller waits for the tests that the first one makes.
+  static std::mutex testing;
+  const std::lock_guard lock(testing);
   if (std::all_of(all.begin(), all.end(), has_passed)) return all;
   const TestMolecule molecule(formulation);
   std::vector<std::optional<DeviceError>> failures(all.size());

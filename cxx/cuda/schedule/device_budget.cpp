@@ -9,6 +9,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/schedule/arena.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
+#include "cxx/cuda/schedule/launch_shapes.hpp"
 #include "cxx/cuda/schedule/slab_shape.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
@@ -292,6 +293,14 @@ TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const O
     sizes = smaller(sizes);
     fine = tiles.refined(sizes.holes, sizes.particles);
   }
+}
+
+std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, std::int64_t memory) {
+  constexpr std::int64_t part_for_task = 16, part_for_run = 2;
+  TileSpace fine = tiles_with_room_for_sums(problem, tiles, BulkKernels::shapes, memory / part_for_run);
+  // Panels of a run in mixed precision must also fit in double precision.
+  if (panel_demand(problem, fine, format_of<Fp64>()).largest_task > memory / part_for_task) return std::nullopt;
+  return fine;
 }
 
 }  // namespace trifuse::gpu

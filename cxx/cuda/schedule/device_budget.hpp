@@ -108,5 +108,9 @@ TileSpace tiles_with_room_for_sums(const Problem& problem, const TileSpace& tile
 /// smallest tiles do not fit.
 TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
                          std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes);
+/// Returns the tiles that panels will have on GPUs whose free memory is not known yet: those of tiles_that_fit() if a
+/// sixteenth of the memory is enough for each task. Otherwise returns nullopt. Other programs may use so much of the
+/// memory that the panels get smaller tiles all the same. `memory`: the total memory of the smallest GPU.
+std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, std::int64_t memory);
 
 }  // namespace trifuse::gpu
