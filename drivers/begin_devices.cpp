@@ -13,8 +13,8 @@ namespace trifuse::cli {
 
 namespace {
 
-/// The GPUs that this process will probably use. `wanted`: those that the user named. In a job of several ranks, each
-/// rank of a host takes one GPU, in the order of the ranks.
+/// The GPUs that this process will probably use. `wanted`: the GPUs that the user named. In a job of several ranks,
+/// each rank of a host takes one GPU, in the order of the ranks.
 std::vector<int> likely_devices(std::vector<int> wanted, bool distributed) {
   if (wanted.empty()) {
     wanted.resize(static_cast<std::size_t>(visible_device_count()));

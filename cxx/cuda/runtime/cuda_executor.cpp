@@ -78,7 +78,8 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     }
     std::vector<Shape> shapes;
     for (const Device& device : devices_) {
-      for (const Shape& shape : shapes_of(device.kernels)) shapes.push_back(shape);
+      const std::vector<Shape> of_device = shapes_of(device.kernels);
+      shapes.insert(shapes.end(), of_device.begin(), of_device.end());
     }
     const TileSpace with_room_for_sums = tiles_with_room_for_sums(problem_, coarse_, shapes, least_budget_);
     sum_bytes_ = sum_bytes(problem_, with_room_for_sums, shapes);

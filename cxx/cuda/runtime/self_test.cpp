@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -33,9 +34,15 @@ class PassedSelfTests {
     const std::lock_guard lock(mutex_);
     passed_.emplace(device, formulation, options.precision, options.kernel);
   }
+  /// The lock of the caller that tests a device now. The reference stays valid.
+  std::mutex& test_of(int device) {
+    const std::lock_guard lock(mutex_);
+    return tests_[device];
+  }
 
  private:
   mutable std::mutex mutex_;
+  std::map<int, std::mutex> tests_;  ///< by number of the device
   std::set<std::tuple<int, SpinFormulation, Precision, std::string>> passed_;
 };
 
@@ -79,13 +86,12 @@ std::vector<int> devices_that_pass(SpinFormulation formulation, const CudaOption
   static PassedSelfTests passed;
   const std::vector<int>& all = options.devices;
   const auto has_passed = [&](int number) { return passed.contains(number, formulation, options); };
-  // A second caller waits for the tests that the first one makes.
-  static std::mutex testing;
-  const std::lock_guard lock(testing);
   if (std::all_of(all.begin(), all.end(), has_passed)) return all;
   const TestMolecule molecule(formulation);
   std::vector<std::optional<DeviceError>> failures(all.size());
   on_new_threads(all.size(), [&](std::size_t n) {
+    // If another caller tests this device now, its result is enough.
+    const std::lock_guard testing(passed.test_of(all[n]));
     if (has_passed(all[n])) return;
     CudaOptions one = options;
     one.devices = {all[n]};

@@ -41,8 +41,8 @@ std::int64_t device_budget(std::int64_t free, std::int64_t allowed);
 /// Returns the doubles of scratch that a launch needs. `targets`: number of targets of all sides together, as
 /// Problem::targets() returns it. `cta_elements`: as in Shape.
 std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements);
-/// Returns the memory of a worker for the sums of a launch beyond `launch_bytes`: those of the largest task of `tiles`
-/// for all omega2 but the first one. `shapes`: those of the kernels that may compute the task.
+/// Returns the memory of a worker for the sums of a launch beyond `launch_bytes`: for the sums of the largest task of
+/// `tiles` and all omega2 but the first one. `shapes`: the shapes of the kernels that may compute the task.
 std::int64_t sum_bytes(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes);
 /// Returns the memory of a worker. `scratch_doubles`: scratch of a launch. `sum_bytes`: result of sum_bytes().
 std::int64_t worker_bytes(std::int64_t scratch_doubles, std::int64_t sum_bytes);
@@ -108,9 +108,9 @@ TileSpace tiles_with_room_for_sums(const Problem& problem, const TileSpace& tile
 /// smallest tiles do not fit.
 TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
                          std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes);
-/// Returns the tiles that panels will have on GPUs whose free memory is not known yet: those of tiles_that_fit() if a
-/// sixteenth of the memory is enough for each task. Otherwise returns nullopt. Other programs may use so much of the
-/// memory that the panels get smaller tiles all the same. `memory`: the total memory of the smallest GPU.
+/// Returns the tiles that panels will have on GPUs whose free memory is not known yet: the result of tiles_that_fit()
+/// if a sixteenth of the memory is enough for each task. Otherwise returns nullopt. Other programs may use so much of
+/// the memory that the panels get smaller tiles all the same. `memory`: the total memory of the smallest GPU.
 std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, std::int64_t memory);
 
 }  // namespace trifuse::gpu
