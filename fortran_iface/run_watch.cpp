@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <sstream>
+#include <system_error>
 
 #include "cxx/base/printable.hpp"
 
@@ -17,7 +18,10 @@ constexpr std::chrono::milliseconds interval(100);
 RunWatch::RunWatch(trifuse_progress progress, void* context) : progress_(progress), context_(context) {
   if (progress_ == nullptr) return;
   call(now_);
-  thread_ = std::thread([this] { call_regularly(); });
+  try {
+    thread_ = std::thread([this] { call_regularly(); });
+  } catch (const std::system_error&) {  // update() calls the function
+  }
 }
 
 void RunWatch::call(const RunProgress& now) {
@@ -37,6 +41,7 @@ void RunWatch::call_regularly() {
 void RunWatch::update(const RunProgress& now) {
   const std::lock_guard lock(mutex_);
   now_ = now;
+  if (progress_ != nullptr && !thread_.joinable()) call(now);
 }
 
 void RunWatch::end() {

@@ -12,7 +12,7 @@
 namespace trifuse::c_interface {
 
 /// Calls the caller's progress function during a run, from a thread of its own. So the function can cancel the run at
-/// any time, also while the input is checked.
+/// any time, also while the input is checked. If no thread can be started, it calls the function when tasks end.
 class RunWatch {
  public:
   /// Calls `progress` once; begins to call it regularly. `progress`: null if nobody follows the run.

@@ -1,6 +1,7 @@
 #include "cxx/parallel/caller_thread.hpp"
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "cxx/base/error.hpp"
@@ -22,12 +23,12 @@ void CallerThread::serve(const std::function<void()>& body, const std::function<
   std::exception_ptr failure;
   {
     const std::lock_guard lock(mutex_);
-    ended_ = false;
+    ended_ = alone_ = false;
     serving_ = true;
   }
   const CallerThread* const before = served;
   served = this;
-  std::thread thread([&] {
+  const auto run_body = [&] {
     try {
       body();
     } catch (...) {
@@ -36,7 +37,18 @@ void CallerThread::serve(const std::function<void()>& body, const std::function<
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_.notify_all();
-  });
+  };
+  std::thread thread;
+  try {
+    thread = std::thread(run_body);
+  } catch (const std::system_error&) {
+    // Other ranks may wait for this one, so it goes on. Probably no other thread can be started either.
+    {
+      const std::lock_guard lock(mutex_);
+      alone_ = true;
+    }
+    run_body();
+  }
   std::unique_lock lock(mutex_);
   while (true) {
     const auto wanted = [&] { return ended_ || (pending_ != nullptr && !pending_->done); };
@@ -64,7 +76,7 @@ void CallerThread::serve(const std::function<void()>& body, const std::function<
   }
   serving_ = false;
   lock.unlock();
-  thread.join();
+  if (thread.joinable()) thread.join();
   served = before;
   if (failure) std::rethrow_exception(failure);
 }
@@ -74,6 +86,11 @@ void CallerThread::request(const std::function<void()>& function) {
   const std::lock_guard turn(turns_);
   std::unique_lock lock(mutex_);
   if (!serving_) throw Error("A call was sent to a thread that does not process calls.");
+  if (alone_) {
+    throw SystemError(
+        "The system did not allow another thread when the run began; start fewer threads or processes, or allow more "
+        "(ulimit -u).");
+  }
   Request request{function, {}, false};
   pending_ = &request;
   changed_.notify_all();

@@ -18,7 +18,8 @@ namespace trifuse {
 class CallerThread {
  public:
   /// Runs `body` on a new thread. Until `body` ends, executes on this thread the functions that other threads pass to
-  /// `call`. Throws the exception that `body` threw.
+  /// `call`. Throws the exception that `body` threw. If no thread can be started, runs `body` on this thread; then
+  /// calls of other threads throw SystemError.
   ///
   /// `idle`: function that this thread calls about every millisecond while no request is pending. Some libraries
   /// receive messages from other processes only while the program calls them. `idle` may be empty. It must not throw.
@@ -49,6 +50,7 @@ class CallerThread {
   Request* pending_ = nullptr;
   bool ended_ = false;
   bool serving_ = false;
+  bool alone_ = false;  ///< `body` runs on the serving thread
 };
 
 }  // namespace trifuse

@@ -60,8 +60,8 @@ TEST_F(FailingDevice, LeavesTheRestOfARunToCores) {
 TEST_F(FailingDevice, LeavesTheSlabsOfAnotherOneToCores) {
   if (visible_devices().size() < 2) GTEST_SKIP() << "there are not two GPUs here";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  SyntheticMolecule molecule = closed_shell(20, 120);
-  molecule.auxiliary = 300;
+  SyntheticMolecule molecule = closed_shell(16, 100);
+  molecule.auxiliary = 250;
   const auto source = make_synthetic_source(molecule);
   EXPECT_EXIT(compute_with_failing_device(*source, {0, 1}), ::testing::ExitedWithCode(0), "trap 0, 1 warnings");
 }

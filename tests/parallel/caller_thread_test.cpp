@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <atomic>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -53,6 +56,51 @@ TEST(CallerThread, PassesOnWhatItsBodyThrows) {
   int served = 0;
   caller.serve([&] { caller.call([&] { ++served; }); });
   EXPECT_EQ(served, 1);
+}
+
+/// While this object exists, no thread can be started: its stack would be larger than the address space.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    pthread_attr_init(&attributes_);
+    pthread_attr_getstacksize(&attributes_, &usual_);
+    set(std::size_t{1} << 50);
+  }
+  ~NoMoreThreads() {
+    set(usual_);
+    pthread_attr_destroy(&attributes_);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+
+ private:
+  void set(std::size_t stack) {
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes_, stack), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&attributes_), 0);
+  }
+
+  pthread_attr_t attributes_;
+  std::size_t usual_ = 0;
+};
+
+TEST(CallerThread, RunsItsBodyItselfIfNoThreadCanBeStarted) {
+  const std::thread::id here = std::this_thread::get_id();
+  CallerThread caller;
+  std::optional<NoMoreThreads> limit(std::in_place);
+  bool ran = false;
+  caller.serve([&] {
+    EXPECT_EQ(std::this_thread::get_id(), here);
+    EXPECT_EQ(caller.call([] { return 7; }), 7);
+    limit.reset();
+    std::thread late([&] { expect_failure<SystemError>([&] { caller.call([] {}); }, "another thread"); });
+    late.join();
+    ran = true;
+  });
+  EXPECT_TRUE(ran);
+  // The next run has a thread again.
+  caller.serve([&] { EXPECT_NE(std::this_thread::get_id(), here); });
+  limit.emplace();
+  expect_failure<InputError>([&] { caller.serve([] { throw InputError("No such file."); }); }, "No such file");
 }
 
 TEST(CallerThread, IsBusyWhileNobodyCalls) {

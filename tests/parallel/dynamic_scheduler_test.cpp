@@ -228,6 +228,37 @@ TEST(DynamicScheduler, GivesNothingAfterADrain) {
   EXPECT_EQ(next.next().front().first, 0u);
 }
 
+/// One of many ranks that fail at the same moment. Until it marks the counter it does not see the marks of the others.
+class FailingRank final : public Communicator {
+ public:
+  explicit FailingRank(Communicator& ranks) : ranks_(ranks), begin_(DynamicScheduler::counter_of(ranks)) {}
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  std::int64_t fetch_add(int counter, std::int64_t amount) override {
+    if (amount == 0 && !marks_) return begin_;
+    marks_ = true;
+    return ranks_.fetch_add(counter, amount);
+  }
+  void allreduce_sum(std::span<double>) override {}
+
+ private:
+  Communicator& ranks_;
+  const std::int64_t begin_;
+  bool marks_ = false;
+};
+
+TEST(DynamicScheduler, GivesNothingAfterManyDrainsAtTheSameMoment) {
+  for (const std::size_t failing : {63, 64, 65, 128, 1000}) {
+    ThreadRanks ranks(1);
+    ThreadCommunicator communicator(ranks, 0);
+    std::vector<FailingRank> failing_ranks(failing, FailingRank(communicator));
+    for (FailingRank& rank : failing_ranks) DynamicScheduler(rank, equal_chunks(30), {}).drain();
+    DynamicScheduler other(communicator, equal_chunks(30), {});
+    EXPECT_TRUE(other.next().empty()) << failing;
+    EXPECT_TRUE(other.drained()) << failing;
+  }
+}
+
 TEST(DynamicScheduler, GivesASlowRankSmallChunks) {
   EXPECT_EQ(ranks_to_divide_for({1.0, 1.0, 1.0}), 3);
   EXPECT_EQ(ranks_to_divide_for({30.0, 0.0, 0.0}), 3);
