@@ -17,6 +17,7 @@
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/operands/distributed_operands.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/peer_exchange.hpp"
@@ -362,7 +363,8 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   if (used.cuda != nullptr) result.cuda = used.cuda->report();
   if (options_.precision == Precision::mixed) {
     const bool on_devices = executor.cuda != nullptr;
-    executor = {};  // the memory of the GPUs is for the next executor
+    const DeviceMemoryKeeper keeper;  // the memory of the GPUs is for the next executor
+    executor = {};
     failed_executor = {};
     compute_sample(outcome, settings, on_devices, panels, result);
   } else {

@@ -57,6 +57,14 @@ void release_kept_device_memory() {
   gpu::release_idle_memory();
 }
 
+DeviceMemoryKeeper::DeviceMemoryKeeper() {
+  gpu::keep_all_device_memory(1);
+}
+
+DeviceMemoryKeeper::~DeviceMemoryKeeper() {
+  gpu::keep_all_device_memory(-1);
+}
+
 std::string why_no_devices() {
   const Count count;
   if (count.devices > 0) return {};

@@ -32,6 +32,17 @@ std::int64_t free_device_memory(int number);
 /// driver. Does not disturb runs that compute. Throws DeviceError.
 void release_kept_device_memory();
 
+/// While such an object exists, the process keeps all memory of GPUs that its runs free, and not only a part of it. A
+/// later run of the process can use it at once. The driver needs 2 ms for each GiB to take memory back, and again to
+/// provide it.
+class DeviceMemoryKeeper {
+ public:
+  DeviceMemoryKeeper();
+  ~DeviceMemoryKeeper();
+  DeviceMemoryKeeper(const DeviceMemoryKeeper&) = delete;
+  DeviceMemoryKeeper& operator=(const DeviceMemoryKeeper&) = delete;
+};
+
 /// One sentence that says why visible_devices() is empty. Returns an empty string if there are such devices.
 std::string why_no_devices();
 

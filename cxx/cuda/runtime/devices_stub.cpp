@@ -18,6 +18,10 @@ std::int64_t free_device_memory(int) {
 
 void release_kept_device_memory() {}
 
+DeviceMemoryKeeper::DeviceMemoryKeeper() = default;
+
+DeviceMemoryKeeper::~DeviceMemoryKeeper() = default;
+
 std::string why_no_devices() {
   return "This Trifuse was built without CUDA.";
 }

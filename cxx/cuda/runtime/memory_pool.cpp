@@ -3,12 +3,14 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/runtime/pinned_mapping.hpp"
 
 namespace trifuse::gpu {
 
@@ -18,8 +20,8 @@ namespace {
 /// are on this stream, and each is complete before it is used, so any stream may use the memory.
 class DevicePool {
  public:
-  /// Belongs to GPU `device`, which must be the current one.
-  explicit DevicePool(int device) {
+  /// Belongs to GPU `device`, which must be the current one. `keeps_all`: see keep_all().
+  DevicePool(int device, bool keeps_all) {
     int supported = 0;
     TRIFUSE_CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device));
     if (supported == 0) return;
@@ -30,8 +32,14 @@ class DevicePool {
     TRIFUSE_CUDA(cudaMemPoolCreate(&pool_, &properties));
     std::size_t free = 0, total = 0;
     TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
-    std::uint64_t kept = std::min(kept_device_bytes, total / kept_part);
-    TRIFUSE_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
+    kept_ = std::min(kept_device_bytes, total / kept_part);
+    keep_all(keeps_all);
+  }
+
+  /// Sets whether the pool keeps all memory that is freed, or only `kept_device_bytes`.
+  void keep_all(bool all) const {
+    std::uint64_t kept = all ? std::numeric_limits<std::uint64_t>::max() : kept_;
+    if (pool_ != nullptr) static_cast<void>(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
   }
 
   void* allocate(std::size_t bytes) const {
@@ -72,19 +80,26 @@ class DevicePool {
  private:
   cudaMemPool_t pool_ = nullptr;  ///< null: this GPU has no memory pools, and memory comes from cudaMalloc
   cudaStream_t stream_ = nullptr;
+  std::uint64_t kept_ = 0;  ///< bytes
 };
 
 /// Pinned blocks that nobody uses, by size in bytes.
 struct PinnedPool {
   std::mutex mutex;
-  std::multimap<std::size_t, void*> idle;
+  std::multimap<std::size_t, PinnedBlock> idle;
   std::size_t idle_bytes = 0;
 };
+
+void return_pinned(const PinnedBlock& block) {
+  if (block.mapped) return unmap_pinned(block.data, block.bytes);
+  static_cast<void>(cudaFreeHost(block.data));
+}
 
 /// The pools of this process. They are never destroyed, because CUDA may be shut down earlier at the end of a process.
 struct Pools {
   std::mutex mutex;
   std::map<int, DevicePool> devices;  ///< by number of the GPU
+  int keep_all = 0;                   ///< callers that want all memory of GPUs to be kept
   PinnedPool pinned;
 };
 
@@ -97,7 +112,8 @@ const DevicePool& pool_of(int device) {
   const std::lock_guard lock(pools().mutex);
   auto& devices = pools().devices;
   const auto found = devices.find(device);
-  return found != devices.end() ? found->second : devices.emplace(device, DevicePool(device)).first->second;
+  if (found != devices.end()) return found->second;
+  return devices.emplace(device, DevicePool(device, pools().keep_all > 0)).first->second;
 }
 
 std::size_t used_devices() {
@@ -112,13 +128,13 @@ int current_device() {
 }
 
 void release_idle_pinned() {
-  std::multimap<std::size_t, void*> idle;
+  std::multimap<std::size_t, PinnedBlock> idle;
   {
     const std::lock_guard lock(pools().pinned.mutex);
     idle = std::exchange(pools().pinned.idle, {});
     pools().pinned.idle_bytes = 0;
   }
-  for (const auto& [bytes, data] : idle) static_cast<void>(cudaFreeHost(data));
+  for (const auto& [bytes, block] : idle) return_pinned(block);
 }
 
 }  // namespace
@@ -152,13 +168,17 @@ PinnedBlock allocate_pinned(std::size_t bytes) {
     // A block that is much larger is left to a larger array.
     constexpr std::size_t small = std::size_t{1} << 20;
     if (found != pool.idle.end() && found->first <= 2 * bytes + small) {
-      const PinnedBlock block{found->second, found->first};
+      const PinnedBlock block = found->second;
       pool.idle.erase(found);
       pool.idle_bytes -= block.bytes;
       return block;
     }
   }
-  PinnedBlock block{nullptr, bytes};
+  if (bytes >= pinned_page) {
+    const std::size_t whole = (bytes + pinned_page - 1) / pinned_page * pinned_page;
+    if (void* const data = map_pinned(whole); data != nullptr) return {data, whole, true};
+  }
+  PinnedBlock block{nullptr, bytes, false};
   TRIFUSE_CUDA(cudaMallocHost(&block.data, bytes));
   return block;
 }
@@ -169,12 +189,12 @@ void free_pinned(const PinnedBlock& block) {
   {
     const std::lock_guard lock(pool.mutex);
     if (pool.idle_bytes + block.bytes <= kept) {
-      pool.idle.emplace(block.bytes, block.data);
+      pool.idle.emplace(block.bytes, block);
       pool.idle_bytes += block.bytes;
       return;
     }
   }
-  static_cast<void>(cudaFreeHost(block.data));
+  return_pinned(block);
 }
 
 DeviceMemoryState device_memory_now() {
@@ -197,6 +217,12 @@ void release_idle_memory() {
     pool.release_idle();
   }
   TRIFUSE_CUDA(cudaSetDevice(before));
+}
+
+void keep_all_device_memory(int change) {
+  const std::lock_guard lock(pools().mutex);
+  pools().keep_all += change;
+  for (const auto& [device, pool] : pools().devices) pool.keep_all(pools().keep_all > 0);
 }
 
 }  // namespace trifuse::gpu

@@ -34,6 +34,7 @@ void free_exported(const DeviceBlock& block);
 struct PinnedBlock {
   void* data = nullptr;
   std::size_t bytes = 0;  ///< size of the block
+  bool mapped = false;    ///< true: from map_pinned(); false: from CUDA
 };
 /// Allocates at least `bytes` of pinned memory. Throws DeviceMemoryError if there is not enough.
 PinnedBlock allocate_pinned(std::size_t bytes);
@@ -53,5 +54,9 @@ std::int64_t peak_device_memory();
 
 /// Returns all idle memory to the driver.
 void release_idle_memory();
+
+/// Counts the callers that want the process to keep all memory of GPUs that it frees: `change` is 1 or -1. While there
+/// are any, `kept_device_bytes` does not apply. Ignores errors of GPUs that have failed.
+void keep_all_device_memory(int change);
 
 }  // namespace trifuse::gpu

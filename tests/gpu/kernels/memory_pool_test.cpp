@@ -10,6 +10,8 @@
 
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/cuda/runtime/pinned_mapping.hpp"
 #include "tce_tiles/synthetic_source.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
@@ -64,6 +66,45 @@ TEST_F(KeptMemory, HasALimit) {
   { const DeviceArray<double> array(std::size_t{1} << 30); }  // 8 GiB
   TRIFUSE_CUDA(cudaDeviceSynchronize());
   EXPECT_GE(free_for_others(), others - static_cast<std::int64_t>(kept_device_bytes) - 64 * mebibyte);
+}
+
+TEST_F(KeptMemory, HasNoLimitWhileAKeeperExists) {
+  constexpr std::size_t doubles = std::size_t{1} << 30;  // 8 GiB
+  constexpr auto bytes = static_cast<std::int64_t>(doubles * sizeof(double));
+  const std::int64_t others = free_for_others();
+  {
+    const DeviceMemoryKeeper keeper;
+    { const DeviceArray<double> array(doubles / 2), other(doubles / 2); }
+    TRIFUSE_CUDA(cudaDeviceSynchronize());
+    EXPECT_LE(free_for_others(), others - bytes + 64 * mebibyte);
+    const DeviceArray<double> larger(doubles);
+    EXPECT_GE(free_for_others(), others - bytes - 64 * mebibyte) << "kept memory serves an array of another size";
+  }
+  TRIFUSE_CUDA(cudaDeviceSynchronize());
+  const DeviceArray<double> next(1);
+  EXPECT_GE(free_for_others(), others - static_cast<std::int64_t>(kept_device_bytes) - 64 * mebibyte);
+}
+
+TEST_F(KeptMemory, OfTheHostMayHaveLargePages) {
+  for (const std::size_t bytes : {pinned_page - 8, pinned_page, 5 * pinned_page + 1000}) {
+    const std::size_t count = bytes / sizeof(double);
+    const PinnedArray<double> sent(count), received(count);
+    for (std::size_t n = 0; n < count; ++n) sent.data()[n] = 0.5 * static_cast<double>(n);
+    const DeviceArray<double> array(count);
+    const Stream stream;
+    TRIFUSE_CUDA(cudaMemcpyAsync(array.data(), sent.data(), count * sizeof(double), cudaMemcpyHostToDevice, stream));
+    TRIFUSE_CUDA(
+        cudaMemcpyAsync(received.data(), array.data(), count * sizeof(double), cudaMemcpyDeviceToHost, stream));
+    TRIFUSE_CUDA(cudaStreamSynchronize(stream));
+    EXPECT_TRUE(std::equal(sent.data(), sent.data() + count, received.data())) << bytes;
+    cudaPointerAttributes attributes{};
+    TRIFUSE_CUDA(cudaPointerGetAttributes(&attributes, sent.data()));
+    EXPECT_EQ(attributes.type, cudaMemoryTypeHost) << "the memory is pinned";
+  }
+  void* const mapped = map_pinned(3 * pinned_page);
+  ASSERT_NE(mapped, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapped) % pinned_page, 0u);
+  unmap_pinned(mapped, 3 * pinned_page);
 }
 
 TEST_F(KeptMemory, OfTheHostIsUsedAgain) {
