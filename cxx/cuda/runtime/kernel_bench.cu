@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "cxx/base/clock.hpp"
@@ -288,8 +289,11 @@ double time_cublas_dgemm(int n, int repeats, int device_number) {
                         const double*, double*, int);
   const auto create = reinterpret_cast<Create>(dlsym(library, "cublasCreate_v2"));
   const auto dgemm = reinterpret_cast<Dgemm>(dlsym(library, "cublasDgemm_v2"));
+  const auto destroy = reinterpret_cast<int (*)(void*)>(dlsym(library, "cublasDestroy_v2"));
   void* handle = nullptr;
-  if (create == nullptr || dgemm == nullptr || create(&handle) != 0) return 0.0;
+  if (create == nullptr || dgemm == nullptr || destroy == nullptr || create(&handle) != 0) return 0.0;
+  const auto destroy_and_ignore = [destroy](void* made) { static_cast<void>(destroy(made)); };
+  const std::unique_ptr<void, decltype(destroy_and_ignore)> owner(handle, destroy_and_ignore);
   const std::int64_t size = std::int64_t{n} * n;
   const auto a = random_array(size, 1), b = random_array(size, 2), c = random_array(size, 3);
   const double one = 1.0, zero = 0.0;
