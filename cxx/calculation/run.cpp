@@ -318,6 +318,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   std::shared_ptr<const PanelStore> panels;
   // A failed executor may own panels that other ranks still read.
   PreparedExecutor executor, failed_executor;
+  std::optional<DeviceMemoryKeeper> keeper;
   const auto give_up = [&] { failed_executor = std::exchange(executor, {}); };
   RunSettings settings = settings_of_run(journal.get(), stop, std::move(progress), warn);
   if (options_.executor == ExecutorKind::cuda) {
@@ -362,9 +363,8 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   const std::int64_t from_peers = operands ? close_peer_exchange(*communicator_, exchange_of(used)) : 0;
   if (used.cuda != nullptr) result.cuda = used.cuda->report();
   if (options_.precision == Precision::mixed) {
-    const bool on_devices = executor.cuda != nullptr;
-    const DeviceMemoryKeeper keeper;  // the memory of the GPUs is for the next executor
-    executor = {};
+    keeper.emplace();  // the memory of the GPUs is for the next executor
+    const bool on_devices = std::exchange(executor, {}).cuda != nullptr;
     failed_executor = {};
     compute_sample(outcome, settings, on_devices, panels, result);
   } else {

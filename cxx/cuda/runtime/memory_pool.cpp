@@ -38,8 +38,12 @@ class DevicePool {
 
   /// Sets whether the pool keeps all memory that is freed, or only `kept_device_bytes`.
   void keep_all(bool all) const {
+    if (pool_ == nullptr) return;
     std::uint64_t kept = all ? std::numeric_limits<std::uint64_t>::max() : kept_;
-    if (pool_ != nullptr) static_cast<void>(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
+    static_cast<void>(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
+    if (all) return;
+    static_cast<void>(cudaStreamSynchronize(stream_));
+    static_cast<void>(cudaMemPoolTrimTo(pool_, kept_));
   }
 
   void* allocate(std::size_t bytes) const {
@@ -110,10 +114,7 @@ Pools& pools() {
 
 const DevicePool& pool_of(int device) {
   const std::lock_guard lock(pools().mutex);
-  auto& devices = pools().devices;
-  const auto found = devices.find(device);
-  if (found != devices.end()) return found->second;
-  return devices.emplace(device, DevicePool(device, pools().keep_all > 0)).first->second;
+  return pools().devices.try_emplace(device, device, pools().keep_all > 0).first->second;
 }
 
 std::size_t used_devices() {

@@ -56,7 +56,8 @@ std::int64_t peak_device_memory();
 void release_idle_memory();
 
 /// Counts the callers that want the process to keep all memory of GPUs that it frees: `change` is 1 or -1. While there
-/// are any, `kept_device_bytes` does not apply. Ignores errors of GPUs that have failed.
+/// are any, `kept_device_bytes` does not apply. When there are none any more, returns idle memory above this limit.
+/// Ignores errors of GPUs that have failed.
 void keep_all_device_memory(int change);
 
 }  // namespace trifuse::gpu
