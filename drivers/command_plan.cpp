@@ -244,7 +244,7 @@ struct PlanCommand {
       job.ranks = run.ranks;
       job.gpus = run.gpus;
       job.nodes = run.nodes;
-      job.operands = run.shared_operands ? JobShape::Operands::shared : JobShape::Operands::own;
+      if (run.shared_operands) job.operands = JobShape::Operands::shared;
       if (run.memory_budget > 0.0) job.gpu_memory = run.memory_budget;
       compared.push_back({run, predict(plan, problem, inspection, machine, job)});
     }
@@ -288,9 +288,8 @@ void add_plan(CLI::App& app, int&) {
       ->check(CLI::IsMember(std::vector<std::string>(precision_names.begin(), precision_names.end())))
       ->capture_default_str();
   plan->add_option("--memory", command->memory, "Memory to use on each GPU, for example 40GiB; default: all");
-  plan->add_option(
-          "--operands", command->operands,
-          "own: a copy in each rank (no Global Arrays); shared: one copy; auto: as in a run with Global Arrays")
+  plan->add_option("--operands", command->operands,
+                   "own: a copy in each rank (no Global Arrays); shared: one copy; auto: shared")
       ->check(CLI::IsMember({"auto", "own", "shared"}))
       ->capture_default_str();
   plan->add_option("--assume", command->assumptions, "Change a number of the machine model, for example network=100e9");

@@ -271,13 +271,8 @@ std::string CalculationContext::reference_note() const {
   return fmt::format("NWChem's ROHF-{}: ROHF orbital energies for both spins, no f_ov t2 term", name) + standard;
 }
 
-bool CalculationContext::makes_panels() const {
-  return options_.executor == ExecutorKind::cuda && !semicanonical_right_ && PanelLayout::auxiliary_of(problem_) > 0;
-}
-
-void CalculationContext::join(Communicator& communicator, const RankAssignment& assignment, OperandStorage storage) {
+void CalculationContext::join(Communicator& communicator, const RankAssignment& assignment) {
   communicator_ = &communicator;
-  storage_ = storage;
   assignment_ = assignment;
   if (assignment.threads > 0) threads_ = std::min(threads_, assignment.threads);
   if (shares_operands()) plan_shared_memory();
@@ -285,7 +280,7 @@ void CalculationContext::join(Communicator& communicator, const RankAssignment& 
 
 bool CalculationContext::shares_operands() const {
   return communicator_ != nullptr && communicator_->size() > 1 && communicator_->has_arrays() &&
-         storage_ == OperandStorage::shared && options_.executor != ExecutorKind::reference;
+         options_.executor != ExecutorKind::reference;
 }
 
 int CalculationContext::users_of_operands() const {

@@ -15,7 +15,6 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/operands/panel_executor.hpp"
 #include "cxx/parallel/journal.hpp"
-#include "cxx/parallel/ranks.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 
@@ -75,16 +74,12 @@ class CalculationContext {
   /// includes the last panel of the rank's part, because a part ends with a whole panel.
   std::int64_t working_bytes() const { return scratch_per_thread_ + 2 * in_use_per_thread_; }
 
-  /// True if this rank has GPUs that make panels from factors, which the rank reads from the input.
-  bool makes_panels() const;
-
   /// Joins the calculation that all ranks of `communicator` do together. All ranks must have the same plan. From now on
-  /// `run` is collective. If the communicator has arrays, the ranks share the operands, unless `storage` is `own`. Then
-  /// the option `memory` of a CPU rank limits everything that the rank stores: its part of the operands, panels of
-  /// other ranks and scratch. `communicator` must outlive the calculation. `assignment`: what this rank does.
-  /// `storage`: the same on all ranks. Throws UsageError if the memory is too small.
-  void join(Communicator& communicator, const RankAssignment& assignment,
-            OperandStorage storage = OperandStorage::shared);
+  /// `run` is collective. If the communicator has arrays, the ranks share the operands. Then the option `memory` of a
+  /// CPU rank limits everything that the rank stores: its part of the operands, panels of other ranks and scratch.
+  /// `communicator` must outlive the calculation. `assignment`: what this rank does. Throws UsageError if the memory is
+  /// too small.
+  void join(Communicator& communicator, const RankAssignment& assignment);
 
  private:
   /// Makes an executor on CPU cores for a rank whose GPUs have failed. `panels`: the panels that were read for the
@@ -191,7 +186,6 @@ class CalculationContext {
   int threads_ = 1;
   Communicator* communicator_ = nullptr;
   RankAssignment assignment_;
-  OperandStorage storage_ = OperandStorage::shared;
 };
 
 }  // namespace trifuse

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include "cxx/base/hosts.hpp"
@@ -27,7 +26,6 @@ RankResources resources_of_this_rank(const DistributedOptions& options) {
     mine.gpu_label = device_label(*options.device, visible_by_environment());
     mine.gpu_identity = device_identity(*options.device, visible_by_environment());
     mine.gpu_rate = nominal_rate(*options.device);
-    mine.gpu_memory = static_cast<double>(options.gpu_memory.value_or(options.device->total_memory));
   }
   return mine;
 }
@@ -96,22 +94,19 @@ DistributedCalculation plan_distributed(Communicator& communicator, const TileSo
                                                        options_of_this_rank(options, mine, sharers, any_gpu), of_rank);
   });
   expect_same(communicator, numbers_of(*calculation));
-  const std::array<double, 3> needs = {static_cast<double>(calculation->operand_bytes() + calculation->rotated_bytes()),
-                                       static_cast<double>(calculation->working_bytes()),
-                                       calculation->makes_panels() ? 1.0 : 0.0};
+  const double needs[] = {static_cast<double>(calculation->operand_bytes() + calculation->rotated_bytes()),
+                          static_cast<double>(calculation->working_bytes())};
   const std::vector<double> needs_of_ranks = allgather(communicator, needs);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const double* const of_rank_r = needs_of_ranks.data() + needs.size() * r;
-    ranks[r].operand_bytes = of_rank_r[0];
-    ranks[r].working_bytes = of_rank_r[1];
-    ranks[r].makes_panels = of_rank_r[2] != 0.0;
+    ranks[r].operand_bytes = needs_of_ranks[2 * r];
+    ranks[r].working_bytes = needs_of_ranks[2 * r + 1];
   }
   std::vector<RankAssignment> assignments;
   run_collectively(&communicator, [&] {
-    const bool can_share = communicator.has_arrays() && communicator.size() > 1;
-    const OperandStorage storage = can_share ? choose_storage(ranks) : OperandStorage::own;
-    assignments = assign_work(ranks, calculation->plan().total_operations, storage);
-    calculation->join(communicator, assignments[static_cast<std::size_t>(communicator.rank())], storage);
+    const bool shared = communicator.has_arrays() && communicator.size() > 1;
+    assignments =
+        assign_work(ranks, calculation->plan().total_operations, shared ? OperandStorage::shared : OperandStorage::own);
+    calculation->join(communicator, assignments[static_cast<std::size_t>(communicator.rank())]);
   });
   return {Calculation(std::move(calculation)), std::move(ranks), std::move(assignments)};
 }

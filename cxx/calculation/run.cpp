@@ -239,7 +239,7 @@ std::vector<TriplesEnergy> CalculationContext::sum_energies(const std::vector<Ta
 }
 
 void CalculationContext::put_outcome(RunOutcome outcome, const std::string& warning, CalculationResult& result) const {
-  result.peak_bytes = peak_memory(shares_operands());
+  result.peak_bytes = peak_memory(communicator_ != nullptr);
   result.tasks = plan_.tasks.size();
   result.tasks_from_journal = outcome.from_journal;
   result.tasks_from_other_kind = outcome.from_other_kind;

@@ -20,10 +20,8 @@ struct RankResources {
   std::string gpu_label;       ///< name of the GPU for users, see `gpu_name`
   std::string gpu_identity;    ///< differs for all GPUs of a host
   double gpu_rate = 0.0;       ///< of the GPU, operations per second
-  double gpu_memory = 0.0;     ///< memory of the GPU that the rank may use, bytes
   double operand_bytes = 0.0;  ///< size of all operands in this rank's tiling
   double working_bytes = 0.0;  ///< smallest host memory that this rank needs besides operands
-  bool makes_panels = false;   ///< true: the rank makes panels from factors of the input
 };
 
 /// Role and resources of one rank in a run (see `assign_work` in ranks.hpp).

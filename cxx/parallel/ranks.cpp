@@ -305,16 +305,14 @@ std::vector<RankResources> allgather(Communicator& communicator, const RankResou
                                    mine.memory,
                                    mine.core_rate,
                                    mine.gpu_rate,
-                                   mine.gpu_memory,
                                    mine.operand_bytes,
-                                   mine.working_bytes,
-                                   mine.makes_panels ? 1.0 : 0.0};
+                                   mine.working_bytes};
   const std::vector<double> numbers = allgather(communicator, row);
   std::vector<RankResources> ranks;
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const double* n = numbers.data() + r * row.size();
     ranks.push_back({hosts[r], cores[r], static_cast<int>(n[0]), static_cast<int>(n[1]), n[2], n[3], gpus[r], labels[r],
-                     identities[r], n[4], n[5], n[6], n[7], n[8] != 0.0});
+                     identities[r], n[4], n[5], n[6]});
   }
   return ranks;
 }
@@ -335,20 +333,6 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank) {
   return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankResources& other) {
     return !other.gpu.empty() && other.host == mine.host && other.gpu_identity == mine.gpu_identity;
   }));
-}
-
-OperandStorage choose_storage(const std::vector<RankResources>& ranks) {
-  constexpr double part = 1.0 / 8;
-  double bytes = 0.0;
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const RankResources& rank = ranks[r];
-    if (rank.host != ranks.front().host || !rank.makes_panels) return OperandStorage::shared;
-    if (rank.operand_bytes > part * rank.gpu_memory) return OperandStorage::shared;
-    if (sharers_of_gpu(ranks, static_cast<int>(r)) != 1) return OperandStorage::shared;
-    bytes += rank.operand_bytes;
-  }
-  const auto fit = [&](const RankResources& rank) { return bytes <= part * rank.memory; };
-  return std::all_of(ranks.begin(), ranks.end(), fit) ? OperandStorage::own : OperandStorage::shared;
 }
 
 std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks, double operations,

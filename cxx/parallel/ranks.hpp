@@ -45,14 +45,6 @@ std::string gpu_name(const std::vector<RankResources>& ranks, const RankResource
 /// `ranks`: ranks[rank], the resources of all ranks. `rank`: number of the rank.
 int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 
-/// Chooses the storage for ranks that can share operands. If ranks share them, each rank reads its part, and ranks wait
-/// for each other. Each rank stores all operands if this is faster and takes little memory: if the ranks of one host
-/// have a GPU each, which makes its panels from factors, and all their operands take at most an eighth of the memory of
-/// the host and of each GPU. With stored integrals ranks share them, because their GPUs then send panels to each other.
-///
-/// `ranks`: ranks[rank], the resources of all ranks. All ranks get the same result from the same arguments.
-OperandStorage choose_storage(const std::vector<RankResources>& ranks);
-
 /// Assigns roles, threads and memory to the ranks. Returns assignments[rank]. All ranks get the same result from the
 /// same arguments.
 ///

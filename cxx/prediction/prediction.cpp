@@ -39,56 +39,34 @@ int nodes_of(const JobShape& job, const MachineModel& machine) {
   return std::max(1, static_cast<int>(std::ceil(job.gpus / machine.gpus_per_node)));
 }
 
-/// Number of GPUs of a rank. The first ranks have GPUs, the others compute on CPU cores.
-int gpus_of_rank(const JobShape& job, int rank) {
-  const int with_gpus = std::min(job.ranks, job.gpus);
-  return rank < with_gpus ? job.gpus / with_gpus + (rank < job.gpus % with_gpus ? 1 : 0) : 0;
-}
-
-/// The resources of the ranks of a job, as they would tell them in a run. `gpu_rate`: operations per second of a GPU.
-/// `operand_bytes`: size of all operands. `factors`: true if the input has factors.
-std::vector<RankResources> resources_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
-                                        double operand_bytes, bool factors) {
+/// The ranks of a job: first the ranks with GPUs, then the ranks on CPU cores.
+std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
+                                    double operations, double operand_bytes, OperandStorage operands) {
   const int with_gpus = std::min(job.ranks, job.gpus), on_cores = job.ranks - with_gpus;
-  std::vector<RankResources> resources(static_cast<std::size_t>(job.ranks));
-  for (int r = 0; r < job.ranks; ++r) {
-    RankResources& rank = resources[static_cast<std::size_t>(r)];
-    const int gpus = gpus_of_rank(job, r);
-    const int of_kind = r - (gpus > 0 ? 0 : with_gpus), kind = gpus > 0 ? with_gpus : on_cores;
-    rank.host = std::to_string(static_cast<std::int64_t>(of_kind) * nodes / kind);
-    rank.core_count = static_cast<int>(machine.cores_per_node);
-    rank.memory = machine.node_memory;
-    rank.core_rate = machine.core_rate;
-    rank.operand_bytes = operand_bytes;
-    if (gpus == 0) continue;
-    rank.gpu = machine.gpu;
-    rank.gpu_identity = std::to_string(r);
-    rank.gpu_rate = gpu_rate * gpus;
-    rank.gpu_memory = job.gpu_memory > 0.0 ? job.gpu_memory : machine.gpu_memory;
-    rank.makes_panels = factors;
+  std::vector<SimulatedRank> ranks(static_cast<std::size_t>(job.ranks));
+  for (int r = 0; r < with_gpus; ++r) {
+    ranks[static_cast<std::size_t>(r)].gpus = job.gpus / with_gpus + (r < job.gpus % with_gpus ? 1 : 0);
+    ranks[static_cast<std::size_t>(r)].assignment.rate = gpu_rate * ranks[static_cast<std::size_t>(r)].gpus;
   }
-  return resources;
-}
-
-/// The ranks of a job. `operations`: of the job.
-std::vector<SimulatedRank> ranks_of(const JobShape& job, const std::vector<RankResources>& resources, double operations,
-                                    OperandStorage operands) {
-  std::vector<SimulatedRank> ranks(resources.size());
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    ranks[r].gpus = gpus_of_rank(job, static_cast<int>(r));
-    ranks[r].assignment.rate = resources[r].gpu_rate;
-  }
-  if (job.ranks <= job.gpus) return ranks;
+  if (on_cores == 0) return ranks;
   // As in a run, assign_work() decides from the resources of the ranks which of them compute.
+  std::vector<RankResources> resources(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto of_kind = static_cast<int>(r) - (ranks[r].gpus > 0 ? 0 : with_gpus);
+    const int kind = ranks[r].gpus > 0 ? with_gpus : on_cores;
+    resources[r].host = std::to_string(static_cast<std::int64_t>(of_kind) * nodes / kind);
+    resources[r].core_count = static_cast<int>(machine.cores_per_node);
+    resources[r].memory = machine.node_memory;
+    resources[r].core_rate = machine.core_rate;
+    resources[r].operand_bytes = operand_bytes;
+    if (ranks[r].gpus == 0) continue;
+    resources[r].gpu = machine.gpu;
+    resources[r].gpu_identity = std::to_string(r);
+    resources[r].gpu_rate = gpu_rate * ranks[r].gpus;
+  }
   const std::vector<RankAssignment> assignments = assign_work(resources, operations, operands);
   for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].assignment = assignments[r];
   return ranks;
-}
-
-/// True if the ranks of a job share the operands.
-bool share_operands(const JobShape& job, const std::vector<RankResources>& resources) {
-  if (job.ranks == 1 || job.operands == JobShape::Operands::own) return false;
-  return job.operands == JobShape::Operands::shared || choose_storage(resources) == OperandStorage::shared;
 }
 
 double gpus_on_node(const JobShape& job, int nodes) {
@@ -309,11 +287,12 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
 
 namespace {
 
-/// Divides operands of `operands` bytes between the ranks of `prediction`. `owners`: ranks of a node that store shared
-/// operands.
+/// Divides operands of `operands` bytes between the ranks of `prediction.job`. `owners`: ranks of a node that store
+/// shared operands.
 void place_operands(double operands, double ranks_on_node, double owners, const MachineModel& machine,
                     Prediction& prediction) {
   const JobShape& job = prediction.job;
+  prediction.shared_operands = job.ranks > 1 && job.operands != JobShape::Operands::own;
   if (!prediction.shared_operands) {
     prediction.operand_bytes = operands;
     prediction.node_bytes = operands * ranks_on_node;
@@ -338,14 +317,6 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
   // Ranks of a node that store shared operands, see assign_work().
   const double owners = job.gpus > 0 ? std::min(ranks_on_node, gpus_on_node(job, nodes)) : ranks_on_node;
-  const KernelWork all = work_of(inspection);
-  prediction.operations = all.operations;
-  prediction.precision = inspection.precision();
-  const double gpu_rate =
-      all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation, inspection.precision()));
-  const bool has_factors = PanelLayout::auxiliary_of(problem) > 0;
-  const std::vector<RankResources> resources = resources_of(job, nodes, machine, gpu_rate, operands, has_factors);
-  prediction.shared_operands = share_operands(job, resources);
   place_operands(operands, ranks_on_node, owners, machine, prediction);
   const FactorCost factors = factor_cost(problem);
   prediction.factor_bytes = factors.bytes;
@@ -361,8 +332,14 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double sums = factors.sum_bytes * (job.ranks > 1 ? 2.0 / job.ranks : 1.0);
   prediction.peak_bytes = peak_bytes(prediction, made, static_cast<double>(plan.tasks.size()), sums);
 
+  const KernelWork all = work_of(inspection);
+  prediction.operations = all.operations;
+  prediction.precision = inspection.precision();
+  const double gpu_rate =
+      all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation, inspection.precision()));
+
   SimulationSettings settings;
-  settings.ranks = ranks_of(job, resources, plan.total_operations,
+  settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, operands,
                             prediction.shared_operands ? OperandStorage::shared : OperandStorage::own);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);

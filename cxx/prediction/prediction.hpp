@@ -19,8 +19,8 @@ struct JobShape {
   double gpu_memory = 0.0;  ///< memory limit of each GPU, bytes; 0: its free memory
   double read_bytes = 0.0;  ///< size of the input files, bytes; 0: no files are read
   int lanes = 0;            ///< number of GPUs in the timeline
-  /// `own`: every rank stores all operands. `shared`: all ranks together store them once. `automatic`: as runs with
-  /// Global Arrays do, see choose_storage().
+  /// `own`: every rank stores all operands. `shared`: all ranks together store them once, as runs with Global Arrays
+  /// do. `automatic`: shared if there are several ranks.
   enum class Operands { automatic, own, shared } operands = Operands::automatic;
 };
 

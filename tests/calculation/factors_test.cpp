@@ -95,22 +95,6 @@ TEST_P(CalculationWithFactors, HasTheSameBitsOnAnyNumberOfRanks) {
   }
 }
 
-TEST_P(CalculationWithFactors, MayStoreAllOperandsOnEachRank) {
-  const auto failures = failures_of_ranks(
-      2,
-      [&](Communicator& communicator) {
-        CalculationContext calculation(problem.with_factors, left(), options());
-        EXPECT_FALSE(calculation.makes_panels()) << "only GPUs make their panels on their own";
-        calculation.join(communicator, {}, OperandStorage::own);
-        EXPECT_FALSE(calculation.shares_operands());
-        const CalculationResult result = calculation.run();
-        EXPECT_EQ(numbers_of(result), expected);
-        EXPECT_TRUE(result.traffic.empty());
-      },
-      true);
-  EXPECT_EQ(failures, std::vector<std::string>(2));
-}
-
 TEST_P(CalculationWithFactors, ContinuesItsJournal) {
   const TemporaryFolder folder;
   CalculationOptions chosen = options();

@@ -202,28 +202,6 @@ TEST(AssignWork, BesideGpusCoresHelpInLongJobs) {
   EXPECT_EQ(roles(assign_work(ranks, 1e19)), (std::vector<Role>{Role::worker, Role::cpu_worker, Role::idle}));
 }
 
-TEST(ChooseStorage, GivesRanksWithAGpuEachTheirOwnOperandsIfThereIsPlentyOfMemory) {
-  std::vector<RankResources> ranks = {with_gpu("a", "0"), with_gpu("a", "1")};
-  for (RankResources& rank : ranks) {
-    rank.makes_panels = true;
-    rank.operand_bytes = 6 * gib;  // both together: less than an eighth of 100 GiB
-    rank.gpu_memory = 80 * gib;
-  }
-  EXPECT_EQ(choose_storage(ranks), OperandStorage::own);
-  const auto shares_if = [&](const auto& change) {
-    std::vector<RankResources> changed = ranks;
-    change(changed);
-    return choose_storage(changed) == OperandStorage::shared;
-  };
-  EXPECT_TRUE(shares_if([](auto& all) { all[1].makes_panels = false; })) << "its integrals are stored";
-  EXPECT_TRUE(shares_if([](auto& all) { all[1].gpu_memory = 40 * gib; })) << "its GPU may not have room for all slabs";
-  EXPECT_TRUE(shares_if([](auto& all) { all[0].memory = 90 * gib; })) << "the copies take much of the host's memory";
-  EXPECT_TRUE(shares_if([](auto& all) { all[1].host = "b"; })) << "each host would read all operands";
-  EXPECT_TRUE(shares_if([](auto& all) { all[1].gpu_identity = all[0].gpu_identity; })) << "two ranks share a GPU";
-  EXPECT_TRUE(shares_if([](auto& all) { all.push_back(on_cores("a", "0-15", 16)); })) << "cores help";
-  EXPECT_TRUE(shares_if([](auto& all) { all.push_back(all[0]), all.back().gpu_identity = "2"; })) << "three copies";
-}
-
 TEST(AssignWorkWithSharedOperands, NeedsRoomForOperandPartsAndWorkingMemory) {
   std::vector<RankResources> ranks(4, on_cores("a", "0-7", 8));
   for (RankResources& rank : ranks) {

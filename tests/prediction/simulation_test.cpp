@@ -196,7 +196,6 @@ TEST_F(SimulatedFactors, PeersSendSlabsAgainWithoutRoom) {
 TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneNode) {
   JobShape job;
   job.gpus = job.ranks = 4;
-  job.operands = JobShape::Operands::shared;
   const Prediction shared = predict(plan_, problem_, *made_, machine_, job);
   EXPECT_EQ(shared.tasks.slabs_sent, static_cast<std::int64_t>(made_->slab_count()));
   EXPECT_NEAR(shared.owned_slab_bytes, shared.gpu.all_slabs / 4.0, 0.1 * shared.owned_slab_bytes);
@@ -207,22 +206,6 @@ TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneNode) {
   EXPECT_EQ(alone.owned_slab_bytes, 0.0);
   EXPECT_EQ(alone.tasks.bytes_from_peers, 0.0);
   EXPECT_EQ(alone.tasks.slabs_from_peers, 0);
-}
-
-TEST_F(SimulatedFactors, RanksOfOneNodeStoreAllOperandsIfTheseAreSmall) {
-  JobShape job;
-  job.gpus = job.ranks = 4;
-  const Prediction p = predict(plan_, problem_, *made_, machine_, job);
-  EXPECT_FALSE(p.shared_operands);
-  EXPECT_EQ(p.node_bytes, 4.0 * p.operand_bytes);
-  EXPECT_EQ(p.fetched_bytes, 0.0);
-  machine_.node_memory = 0.99 * 8.0 * p.node_bytes;
-  EXPECT_TRUE(predict(plan_, problem_, *made_, machine_, job).shared_operands);
-  machine_.node_memory = 1.01 * 8.0 * p.node_bytes;
-  EXPECT_FALSE(predict(plan_, problem_, *made_, machine_, job).shared_operands);
-  EXPECT_TRUE(predict(plan_, problem(), inspection_, machine_, job).shared_operands) << "stored integrals";
-  job.nodes = 2;
-  EXPECT_TRUE(predict(plan_, problem_, *made_, machine_, job).shared_operands);
 }
 
 TEST_F(SimulatedFactors, APredictionSharesSlabsOfOneProcessThatDoNotFit) {
