@@ -12,7 +12,6 @@
 #include "cxx/base/terminal.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/distributed_calculation.hpp"
-#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/parallel/same_numbers.hpp"
 #include "cxx/report/check_report.hpp"
@@ -106,7 +105,7 @@ struct RunCommand {
     const double energy = sources.right_check.ccsd_energy.value_or(0.0);
     expect_same(*communicator, std::span(&energy, 1));
     const DistributedCalculation planned =
-        plan_distributed(*communicator, right, left_if_any, distributed_options(*communicator, options));
+        plan_distributed(*communicator, right, left_if_any, options_with_device(*communicator, options));
     compute_planned(planned.calculation, &planned);
   }
 
@@ -151,16 +150,6 @@ struct RunCommand {
     });
     if (communicator != nullptr) expect_same_numbers(*communicator, amplitudes);
     return report;
-  }
-
-  /// The options of this rank in a job of several ranks. Each rank takes one GPU. If the user names GPUs, all ranks of
-  /// a host take these GPUs in turn. Collective.
-  DistributedOptions distributed_options(Communicator& communicator, const CalculationOptions& options) const {
-    std::vector<DeviceInfo> usable;
-    run_collectively(&communicator, [&] {
-      if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
-    });
-    return {options, assign_device(communicator, usable, !options.devices.empty()), options.memory};
   }
 
   /// `job`: the plan of all ranks, or null for a single process. `begin`: time at which the input was opened.

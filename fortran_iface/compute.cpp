@@ -12,7 +12,6 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/calculation/distributed_calculation.hpp"
-#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/parallel/same_numbers.hpp"
 #include "cxx/report/check_report.hpp"
@@ -85,18 +84,6 @@ CheckReport check_before_run(const CalculationSetup& setup, Amplitudes& amplitud
 const TileSource& interruptible(const Amplitudes& amplitudes, const std::atomic<bool>* stop,
                                 std::optional<InterruptibleSource>& wrapper) {
   return stop != nullptr ? wrapper.emplace(*amplitudes.source, *stop) : *amplitudes.source;
-}
-
-/// Plans the calculation on all ranks. Each rank takes one GPU. If the caller names GPUs, all ranks of a host take
-/// these GPUs in turn. Collective.
-DistributedCalculation plan_on_ranks(Communicator& ranks, const TileSource& right, const TileSource* left,
-                                     const CalculationOptions& options) {
-  std::vector<DeviceInfo> usable;
-  run_collectively(&ranks, [&] {
-    if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
-  });
-  const std::optional<DeviceInfo> device = assign_device(ranks, usable, !options.devices.empty());
-  return plan_distributed(ranks, right, left, {options, device, options.memory});
 }
 
 /// The checks of the input of a run.
@@ -178,7 +165,7 @@ void run_and_check(CalculationSetup& setup, RunWatch& watch, Communicator* ranks
   RunTimes times;
   const double planning = wall_seconds();
   if (ranks != nullptr) {
-    distributed.emplace(plan_on_ranks(*ranks, right, left, options));
+    distributed.emplace(plan_distributed(*ranks, right, left, options_with_device(*ranks, options)));
   } else {
     alone.emplace(right, left, options);
   }

@@ -75,6 +75,14 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
 
 }  // namespace
 
+DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options) {
+  std::vector<DeviceInfo> usable;
+  run_collectively(&communicator, [&] {
+    if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
+  });
+  return {options, assign_device(communicator, usable, !options.devices.empty()), options.memory};
+}
+
 DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,
                                         const DistributedOptions& options) {
   RankResources mine;

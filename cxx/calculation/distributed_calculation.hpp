@@ -26,6 +26,10 @@ struct DistributedOptions {
       gpu_memory;  ///< bytes that this rank may use on it; default: its share of the free memory
 };
 
+/// The options of this rank if each rank takes one GPU. If `options` names GPUs, all ranks of a host take these GPUs in
+/// turn. Collective. `options`: the same on all ranks. Throws on all ranks if a rank cannot use one of them.
+DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options);
+
 /// A calculation with the same plan on all ranks.
 struct DistributedCalculation {
   Calculation calculation;
