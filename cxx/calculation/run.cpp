@@ -363,7 +363,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   const std::int64_t from_peers = operands ? close_peer_exchange(*communicator_, exchange_of(used)) : 0;
   if (used.cuda != nullptr) result.cuda = used.cuda->report();
   if (options_.precision == Precision::mixed) {
-    keeper.emplace();  // the memory of the GPUs is for the next executor
+    keeper.emplace();  // the memory that this executor frees is for the next one
     const bool on_devices = std::exchange(executor, {}).cuda != nullptr;
     failed_executor = {};
     compute_sample(outcome, settings, on_devices, panels, result);

@@ -33,17 +33,19 @@ class DevicePool {
     std::size_t free = 0, total = 0;
     TRIFUSE_CUDA(cudaMemGetInfo(&free, &total));
     kept_ = std::min(kept_device_bytes, total / kept_part);
-    keep_all(keeps_all);
+    std::uint64_t kept = limit(keeps_all);
+    TRIFUSE_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
   }
 
-  /// Sets whether the pool keeps all memory that is freed, or only `kept_device_bytes`.
+  /// Sets whether the pool keeps all memory that is freed, or only `kept_device_bytes`; then returns what is above this
+  /// limit. Ignores errors.
   void keep_all(bool all) const {
     if (pool_ == nullptr) return;
-    std::uint64_t kept = all ? std::numeric_limits<std::uint64_t>::max() : kept_;
+    std::uint64_t kept = limit(all);
     static_cast<void>(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
     if (all) return;
     static_cast<void>(cudaStreamSynchronize(stream_));
-    static_cast<void>(cudaMemPoolTrimTo(pool_, kept_));
+    static_cast<void>(cudaMemPoolTrimTo(pool_, kept));
   }
 
   void* allocate(std::size_t bytes) const {
@@ -82,9 +84,12 @@ class DevicePool {
   }
 
  private:
+  /// Limit for idle memory, bytes.
+  std::uint64_t limit(bool keeps_all) const { return keeps_all ? std::numeric_limits<std::uint64_t>::max() : kept_; }
+
   cudaMemPool_t pool_ = nullptr;  ///< null: this GPU has no memory pools, and memory comes from cudaMalloc
   cudaStream_t stream_ = nullptr;
-  std::uint64_t kept_ = 0;  ///< bytes
+  std::uint64_t kept_ = 0;  ///< limit for idle memory if the pool does not keep all, bytes
 };
 
 /// Pinned blocks that nobody uses, by size in bytes.
