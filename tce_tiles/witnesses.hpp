@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tce_tiles/doubles_sums.hpp"
 #include "tce_tiles/singles_residual.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -25,9 +26,9 @@ struct Measurements {
   /// Largest off-diagonal element of the Fock matrix of canonical orbitals, absolute value. It tells how well the SCF
   /// converged.
   double fock_off_diagonal = 0.0;
-  double largest_t1 = 0.0, largest_t2 = 0.0;  ///< absolute values
-  /// sum t2 D t2 and sum t2 v over opposite spins, with D_ijab = eps_i + eps_j - eps_a - eps_b.
-  double t2_d_t2 = 0.0, t2_v = 0.0;
+  double largest_t1 = 0.0, largest_t2 = 0.0;   ///< absolute values
+  DoublesSums doubles;                         ///< of the amplitudes that are checked
+  std::optional<AmplitudeOverlap> with_right;  ///< of left amplitudes with the right ones; absent for right amplitudes
   std::optional<double> gap;  ///< lowest virtual minus highest occupied orbital energy; the smaller one of both spins
 
   /// Sets `gap`, `energy_fock_difference` and `fock_off_diagonal`. Arrays are by spin: orbital energies eps[o] and
