@@ -261,6 +261,11 @@ class BlockChecker {
         const std::array<int, 2> tiles = {p, h};
         report_.measured.largest_t1 =
             std::max(report_.measured.largest_t1, magnitude(block, largest_amplitude, "T1", tiles, amplitudes_));
+        if (&integrals_ != &amplitudes_) {
+          std::vector<double> right(block.size());
+          integrals_.read_t1(p, h, right);
+          report_.measured.singles_overlap().add(block, right);
+        }
         if (!energy_known_ || !integrals_.has_fock()) continue;
         fock.resize(block.size());
         integrals_.read_fock(p, h, fock);
@@ -362,7 +367,8 @@ class BlockChecker {
       for (std::int64_t b = 0; b < n[1]; ++b) {
         for (std::int64_t i = 0; i < n[2]; ++i) {
           for (std::int64_t j = 0; j < n[3]; ++j, ++k) {
-            report_.measured.doubles.t2_d_t2 += t[k] * t[k] * (energy(2, i) + energy(3, j) - energy(0, a) - energy(1, b));
+            report_.measured.doubles.t2_d_t2 +=
+                t[k] * t[k] * (energy(2, i) + energy(3, j) - energy(0, a) - energy(1, b));
             report_.measured.doubles.t2_v += t[k] * v[k];
           }
         }

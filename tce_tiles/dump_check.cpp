@@ -137,6 +137,7 @@ void DumpChecker::read_small_arrays() {
     values.resize(static_cast<std::size_t>(array->size()));
     array->read_all(values);
     for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
+    if (other_ != nullptr) add_overlap_of_t1(arrays_of_integrals(), header_, spec, values, measured_.singles_overlap());
     jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(own_, header_, spec, t1_[number_of(spec.first)]); });
   }
 }

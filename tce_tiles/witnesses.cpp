@@ -9,6 +9,8 @@
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/dense_source.hpp"
+#include "tce_tiles/left_witnesses.hpp"
+#include "tce_tiles/make_witness.hpp"
 
 namespace trifuse {
 namespace {
@@ -41,29 +43,10 @@ constexpr double steps_per_convergence = 5.0, rounding_step = 1e-10;
 constexpr double parallel = 0.02, least_shift = 1e-7;
 /// Sum of squares of integrals above which amplitudes cannot be zero.
 constexpr double zero_integrals = 1e-12;
-/// Left amplitudes: limits of <l t>/<t t>, and of (1 - cosine of l and t) / (<t t t t>/<t t>). Correct Lambda
-/// amplitudes have 0.55 to 1.08 and at most 1.03 (N2 at 1.9 Angstrom); 0.96 to 1.01 and 0.4 near equilibrium. 2 l - l^T
-/// gives 1.2 to 170, orbitals in another order 2 to 1000, another geometry 0.1 to 1000.
-constexpr double min_left = 0.2, max_left = 1.4, max_misalignment = 4.0, usual_misalignment = 1.2;
-/// Amplitudes of very small length say nothing about their directions.
-constexpr double least_length = 1e-10;
 /// Limits of <t2 D t2>/<t2 v>. Correct inputs have 0.97 to 2.3, a nonsensical molecule has 8.2, and orbital energies in
 /// eV give 30 to 60.
 constexpr double min_first_order = 0.3, max_first_order = 20.0;
 constexpr double min_gap = 0.01, usual_t1 = 1.0, usual_t2 = 2.0;
-
-std::string files_of(const SourceInfo& amplitudes, const SourceInfo& integrals) {
-  return amplitudes.path + (amplitudes.path == integrals.path ? "" : " and " + integrals.path);
-}
-
-Witness failed_if(bool failed, std::string name, double value, double limit, std::string sentence) {
-  return {std::move(name), failed ? WitnessStatus::failed : WitnessStatus::passed, value, limit,
-          failed ? std::move(sentence) : ""};
-}
-
-Witness unknown(std::string name, std::string why) {
-  return {std::move(name), WitnessStatus::unknown, {}, {}, std::move(why)};
-}
 
 Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "CCSD energy";
@@ -188,40 +171,6 @@ Witness orbital_energies(const Measurements& measured, const SourceInfo& integra
                                integrals.path, *measured.energy_fock_difference));
 }
 
-/// The deviation of the directions of left and right doubles, in units of the size of the amplitudes.
-double misalignment(const AmplitudeOverlap& overlap) {
-  const double cosine = overlap.left_right / std::sqrt(overlap.left_left * overlap.right_right);
-  return (1.0 - cosine) * overlap.right_right / overlap.right_fourth;
-}
-
-/// Compares left doubles with right ones. Lambda amplitudes are close to the CCSD amplitudes, and equal to none.
-Witness left_doubles(const AmplitudeOverlap& overlap, const SourceInfo& amplitudes, const SourceInfo& integrals) {
-  const std::string name = "left doubles", files = files_of(amplitudes, integrals);
-  if (overlap.right_right < least_length) return unknown(name, "the right amplitudes t2 are almost zero");
-  const double ratio = overlap.left_right / overlap.right_right;
-  if (amplitudes.amplitudes == AmplitudeKind::lambda && overlap.difference == 0.0) {
-    return {name, WitnessStatus::failed, ratio, max_left,
-            fmt::format("{}: the left amplitudes are said to be Lambda amplitudes, but they are the right amplitudes "
-                        "t2; give the solution of the Lambda equations, or no left amplitudes.",
-                        files)};
-  }
-  if (!(ratio >= min_left && ratio <= max_left)) {
-    return {name, WitnessStatus::failed, ratio, max_left,
-            fmt::format("{}: left doubles l and right doubles t give <l t>/<t t> = {:.3g}, but it is about 1 for "
-                        "amplitudes of the same calculation, and {:g} to {:g} are possible; the left amplitudes have "
-                        "another sign or factor, are zero, or are of another calculation.",
-                        files, ratio, min_left, max_left)};
-  }
-  if (amplitudes.amplitudes != AmplitudeKind::lambda) return failed_if(false, name, ratio, max_left, "");
-  const double found = misalignment(overlap);
-  return failed_if(
-      !(found <= max_misalignment), name, found, max_misalignment,
-      fmt::format("{}: the Lambda doubles have another direction than t2: {:.3g} in units of the size of the "
-                  "amplitudes, but at most {:g} is possible; they are of another calculation (other geometry, or "
-                  "solved before t1 and t2), or have another order of orbitals or another combination of spins.",
-                  files, found, max_misalignment));
-}
-
 /// Right-hand amplitudes whose stated kind lets no equation test them.
 std::optional<Witness> untested_kind(const SourceInfo& amplitudes) {
   if (amplitudes.amplitudes != AmplitudeKind::lambda) return std::nullopt;
@@ -276,13 +225,6 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
         fmt::format("{}: the amplitudes are said to be made up, so no witness tests them; their energy is "
                     "that of no molecule.",
                     files));
-  }
-  if (amplitudes.amplitudes == AmplitudeKind::lambda && measured.with_right &&
-      misalignment(*measured.with_right) > usual_misalignment) {
-    found.push_back(
-        fmt::format("{}: the directions of the Lambda doubles and of t2 differ unusually: {:.2g} in units "
-                    "of the size of the amplitudes; the Lambda amplitudes may be of another calculation.",
-                    files, misalignment(*measured.with_right)));
   }
   if (!measured.singles) return found;
   const SinglesResidual& singles = *measured.singles;
@@ -382,11 +324,11 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
                       singles_equation(measured, of_amplitudes, of_integrals),
                       first_order(measured, of_amplitudes, of_integrals), orbital_energies(measured, of_integrals)};
   const bool left = &amplitudes != &integrals;
-  if (left && measured.with_right) {
-    report.witnesses.push_back(left_doubles(*measured.with_right, of_amplitudes, of_integrals));
-  }
+  if (left) add_left_witnesses(measured, of_amplitudes, of_integrals, report);
   if (auto kind = left ? std::nullopt : untested_kind(of_amplitudes)) report.witnesses.push_back(std::move(*kind));
-  report.warnings = remarks(measured, of_amplitudes, of_integrals);
+  for (std::string& remark : remarks(measured, of_amplitudes, of_integrals)) {
+    report.warnings.push_back(std::move(remark));
+  }
   const bool tested =
       of_amplitudes.amplitudes == AmplitudeKind::ccsd || of_amplitudes.amplitudes == AmplitudeKind::regularized_ccsd;
   if (auto weak = left || !tested ? std::nullopt : weakness(measured, integrals)) {

@@ -26,11 +26,16 @@ struct Measurements {
   /// Largest off-diagonal element of the Fock matrix of canonical orbitals, absolute value. It tells how well the SCF
   /// converged.
   double fock_off_diagonal = 0.0;
-  double largest_t1 = 0.0, largest_t2 = 0.0;   ///< absolute values
-  DoublesSums doubles;                         ///< of the amplitudes that are checked
-  std::optional<AmplitudeOverlap> with_right;  ///< of left amplitudes with the right ones; absent for right amplitudes
+  double largest_t1 = 0.0, largest_t2 = 0.0;  ///< absolute values
+  DoublesSums doubles;                        ///< of the amplitudes that are checked
+  /// Left doubles and singles beside the right ones; absent for right amplitudes.
+  std::optional<AmplitudeOverlap> with_right, singles_with_right;
   std::optional<double> gap;  ///< lowest virtual minus highest occupied orbital energy; the smaller one of both spins
 
+  /// `singles_with_right`, which it makes if it is absent.
+  AmplitudeOverlap& singles_overlap() {
+    return singles_with_right ? *singles_with_right : singles_with_right.emplace();
+  }
   /// Sets `gap`, `energy_fock_difference` and `fock_off_diagonal`. Arrays are by spin: orbital energies eps[o] and
   /// eps[v], and Fock matrices f[p,q] of shape [o+v,o+v] with occupied orbitals first; all in hartree. A restricted
   /// reference uses element 0 only. The matrices may be empty.

@@ -220,6 +220,9 @@ TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
   check([](RawDump& dump) { scale(dump, "t2", 2.0); }, "<l t>/<t t> = 1.9");
   check([](RawDump& dump) { change_t2(dump, [](double t, double other) { return 2.0 * t - other; }); },
         "another direction than t2.*another combination of spins");
+  check([](RawDump& dump) { scale(dump, "t1", -1.0); }, "left singles l and right singles t give <l t>/<t t> = -0");
+  check([](RawDump& dump) { scale(dump, "t1", 0.0); }, "left singles.*are zero");
+  check([&](RawDump& dump) { dump.datasets.at("t1") = right.arrays.datasets.at("t1"); }, "are the same numbers");
   check(reverse_virtuals, "another direction|<l t>/<t t>");
   check([&](RawDump& dump) { dump.datasets.at("t2") = right.arrays.datasets.at("t2"); },
         "said to be Lambda amplitudes, but they are the right amplitudes t2");
