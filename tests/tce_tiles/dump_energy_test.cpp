@@ -115,7 +115,7 @@ TEST_F(DumpEnergy, OfLeftAmplitudesNeedsIntegralsOfRightSource) {
   EXPECT_NE(text.find("left.h5 and " + path_ + " give a CCSD correlation energy of "), std::string::npos) << text;
   alone.attributes["amplitudes"] = std::string("lambda");
   alone.write(file("left.h5"));
-  EXPECT_FALSE(verify_source(*open_dump(file("left.h5"), 2, 2), *whole).ccsd_energy);
+  EXPECT_FALSE(verify_source(*open_dump(file("left.h5"), 2, 2), *whole, true).ccsd_energy);
 }
 
 /// Sums over this many orbitals are divided into several parts.
