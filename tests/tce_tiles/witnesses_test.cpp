@@ -221,7 +221,7 @@ TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
     check([&](RawDump& dump) { scale(dump, "t2", factor); }, "another sign or factor");
   }
   check([](RawDump& dump) { change_t2(dump, [](double t, double other) { return 2.0 * t - other; }); },
-        "another direction than t2.*another combination of spins");
+        "another direction than t2.*another combination of spins|<l t>/<t t> = 1");
   check([](RawDump& dump) { scale(dump, "t1", -1.0); }, "left singles l and right singles t give <l t>/<t t> = -0");
   check([](RawDump& dump) { scale(dump, "t1", 0.0); }, "left singles.*are zero");
   check([&](RawDump& dump) { dump.datasets.at("t1") = right.arrays.datasets.at("t1"); }, "are the same numbers");
