@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "tce_tiles/dump_check.hpp"
+
+namespace trifuse {
+
+/// Appends a stage to the check of left-hand amplitudes: the Lambda equation of the single excitations
+/// (lambda_equation.hpp). Returns `check` itself if the amplitudes are no Lambda amplitudes. If the integrals do not
+/// suffice, the measurements contain the reason.
+///
+/// `left`: the amplitudes that `check` checks. `right`: the input with t1, t2, the Fock matrix and the integrals.
+/// `share`: its part, parts, threads and stop count. Both inputs must outlive the check.
+std::unique_ptr<SourceCheck> with_lambda_equation(std::unique_ptr<SourceCheck> check, const DenseInput& left,
+                                                  const DenseInput& right, const DumpCheck& share);
+
+}  // namespace trifuse
