@@ -9,7 +9,6 @@
 #include "cxx/base/blas.hpp"
 #include "tce_tiles/dump_slabs.hpp"
 #include "tce_tiles/factors_of_ranks.hpp"
-#include "tce_tiles/lambda_equation.hpp"
 #include "tce_tiles/small_arrays_check.hpp"
 
 namespace trifuse {
@@ -88,18 +87,12 @@ class LambdaCheck final : public SourceCheck {
 
  private:
   void set_up() {
-    LambdaProblem problem;
-    problem.restricted = right_.header.restricted;
-    problem.t1 = singles_of(right_);
-    problem.l1 = singles_of(left_);
+    LambdaProblem problem = read_lambda_problem(left_, right_);
     std::int64_t largest_slab = 0;
-    for (const Spin spin : {Spin::alpha, Spin::beta}) {
-      if (problem.restricted && spin == Spin::beta) continue;
-      const std::size_t s = number_of(spin);
-      problem.occupied[s] = right_.header.size(hole_class(spin));
-      problem.virtuals[s] = right_.header.size(particle_class(spin));
-      problem.fock[s] = fock_of(right_, spin);
-      largest_slab = std::max(largest_slab, problem.occupied[s] * problem.virtuals[s] * problem.virtuals[s]);
+    for (std::size_t p = 0; p < 2; ++p) {
+      for (std::size_t r = 0; r < 2; ++r) {
+        largest_slab = std::max(largest_slab, problem.occupied[r] * problem.virtuals[p] * problem.virtuals[r]);
+      }
     }
     right_slabs_.emplace(*right_.arrays, *right_.arrays, right_.header);
     left_slabs_.emplace(*left_.arrays, *right_.arrays, right_.header);
@@ -124,6 +117,21 @@ class LambdaCheck final : public SourceCheck {
 };
 
 }  // namespace
+
+LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& right) {
+  LambdaProblem problem;
+  problem.restricted = right.header.restricted;
+  problem.t1 = singles_of(right);
+  problem.l1 = singles_of(left);
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    if (problem.restricted && spin == Spin::beta) continue;
+    const std::size_t s = number_of(spin);
+    problem.occupied[s] = right.header.size(hole_class(spin));
+    problem.virtuals[s] = right.header.size(particle_class(spin));
+    problem.fock[s] = fock_of(right, spin);
+  }
+  return problem;
+}
 
 std::unique_ptr<SourceCheck> with_lambda_equation(std::unique_ptr<SourceCheck> check, const DenseInput& left,
                                                   const DenseInput& right, const DumpCheck& share) {

@@ -3,8 +3,13 @@
 #include <memory>
 
 #include "tce_tiles/dump_check.hpp"
+#include "tce_tiles/lambda_equation.hpp"
 
 namespace trifuse {
+
+/// Reads the small arrays of the Lambda equation: those of `right`, and lambda1 of `left`. Throws InputError if an
+/// array is missing or wrong.
+LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& right);
 
 /// Appends a stage to the check of left-hand amplitudes: the Lambda equation of the single excitations
 /// (lambda_equation.hpp). Returns `check` itself if the amplitudes are no Lambda amplitudes. If the integrals do not

@@ -267,11 +267,10 @@ LambdaResidual LambdaEquation::residual(std::span<const double> sums, int thread
           const double factor = particles[at(r)][at(b * width + q)];
           for (std::int64_t c = 0; c < v(r); ++c) part[at(c)] += factor * plane[b * v(r) + c];
         }
-        for (int s = 0; s < spins(); ++s) {
-          for (std::int64_t m = 0; m < o(s); ++m) {
-            holes[at(s)][at(m * width + q)] -= dot(page, all.spin[at(s)].exchange[at(r)].data() + m * page, plane);
-          }
-        }
+      }
+      for (int s = 0; s < spins(); ++s) {
+        multiply_add(false, true, o(s), band.count, page, -1.0, all.spin[at(s)].exchange[at(r)].data(), page, planes,
+                     page, holes[at(s)].data() + band.begin, width);
       }
       const std::lock_guard lock(mutex_);
       add_scaled(1.0, part.data(), eta[at(r)]);
