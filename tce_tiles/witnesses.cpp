@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/lambda_witness.hpp"
 
 namespace trifuse {
 namespace {
@@ -254,6 +255,7 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
                       singles_equation(measured, of_amplitudes, of_integrals),
                       first_order(measured, of_amplitudes, of_integrals), orbital_energies(measured, of_integrals)};
   report.warnings = remarks(measured, of_amplitudes, of_integrals);
+  add_lambda_witness(measured, of_amplitudes, of_integrals, report);
   return report;
 }
 
