@@ -8,6 +8,7 @@
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/lambda_check.hpp"
 #include "tce_tiles/memory_source.hpp"
 
 namespace trifuse {
@@ -135,7 +136,7 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   const DumpFile* const dump = dump_file_of(amplitudes);
   std::unique_ptr<SourceCheck> of_dense =
       dump != nullptr ? std::make_unique<SealedCheck>(*dump, check) : make_dump_check(*dense, check);
-  if (all_dense) return of_dense;
+  if (all_dense) return with_lambda_equation(std::move(of_dense), *dense, *dense_integrals, check);
   return std::make_unique<DenseAndBlockCheck>(std::move(of_dense), blocks());
 }
 

@@ -9,6 +9,7 @@
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/dense_source.hpp"
+#include "tce_tiles/lambda_witness.hpp"
 #include "tce_tiles/left_witnesses.hpp"
 #include "tce_tiles/make_witness.hpp"
 
@@ -329,6 +330,7 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
   for (std::string& remark : remarks(measured, of_amplitudes, of_integrals)) {
     report.warnings.push_back(std::move(remark));
   }
+  add_lambda_witness(measured, of_amplitudes, of_integrals, report);
   const bool tested =
       of_amplitudes.amplitudes == AmplitudeKind::ccsd || of_amplitudes.amplitudes == AmplitudeKind::regularized_ccsd;
   if (auto weak = left || !tested ? std::nullopt : weakness(measured, integrals)) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tce_tiles/doubles_sums.hpp"
+#include "tce_tiles/lambda_residual.hpp"
 #include "tce_tiles/singles_residual.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -20,6 +21,8 @@ struct Measurements {
   bool fock_in_energy = false;  ///< `ccsd_energy` includes f_ov t1; without a Fock matrix this term is assumed zero
   std::optional<SinglesResidual> singles;
   std::string no_singles_reason;  ///< why the equation of the single excitations was not evaluated
+  std::optional<LambdaResidual> lambda_singles;
+  std::string no_lambda_reason;  ///< why the Lambda equation was not evaluated
   /// Largest difference between an orbital energy and its diagonal element of the Fock matrix; absent without a Fock
   /// matrix. For ROHF, the smaller of two results: with the diagonal of each spin, and with the mean of both spins.
   std::optional<double> energy_fock_difference;

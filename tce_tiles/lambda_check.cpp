@@ -1,0 +1,142 @@
+#include "tce_tiles/lambda_check.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/blas.hpp"
+#include "tce_tiles/dump_slabs.hpp"
+#include "tce_tiles/factors_of_ranks.hpp"
+#include "tce_tiles/small_arrays_check.hpp"
+
+namespace trifuse {
+namespace {
+
+constexpr const char* reason_without_factors =
+    "without factors the integrals (ab|cd) and (ij|kl) are missing; t1 multiplies them";
+constexpr const char* reason_without_fock = "the reference is ROHF and there is no Fock matrix";
+
+std::size_t number_of(Spin spin) {
+  return spin == Spin::alpha ? 0 : 1;
+}
+
+/// The amplitudes of single excitations of an input, by spin.
+std::array<std::vector<double>, 2> singles_of(const DenseInput& input) {
+  std::array<std::vector<double>, 2> result;
+  for (const ArraySpec& spec : amplitude_arrays(input.header.restricted)) {
+    if (spec.kind != ArrayKind::t1 || input.header.size(spec) == 0) continue;
+    const auto array = open_array(*input.arrays, input.header, spec);
+    std::vector<double>& values = result[number_of(spec.first)];
+    values.resize(static_cast<std::size_t>(array->size()));
+    array->read_all(values);
+  }
+  return result;
+}
+
+/// The Fock matrix of a spin; without one, the orbital energies on its diagonal.
+std::vector<double> fock_of(const DenseInput& input, Spin spin) {
+  if (open_fock(*input.arrays, input.header, spin)) return read_checked_fock(*input.arrays, input.header, spin);
+  std::vector<double> diagonal;
+  for (const OrbitalClass c : {hole_class(spin), particle_class(spin)}) {
+    const std::vector<double>& energies = input.header.energies[static_cast<std::size_t>(c)];
+    diagonal.insert(diagonal.end(), energies.begin(), energies.end());
+  }
+  std::vector<double> matrix(diagonal.size() * diagonal.size(), 0.0);
+  for (std::size_t p = 0; p < diagonal.size(); ++p) matrix[p * (diagonal.size() + 1)] = diagonal[p];
+  return matrix;
+}
+
+class LambdaCheck final : public SourceCheck {
+ public:
+  LambdaCheck(std::unique_ptr<SourceCheck> check, const DenseInput& left, const DenseInput& right,
+              const DumpCheck& share)
+      : check_(std::move(check)), left_(left), right_(right), share_(share) {
+    const bool has_fock = open_fock(*right.arrays, right.header, Spin::alpha) != nullptr;
+    if (right.factor_source == nullptr) {
+      reason_ = reason_without_factors;
+    } else if (!has_fock && right.header.info.reference == Reference::rohf) {
+      reason_ = reason_without_fock;
+    }
+  }
+
+  int stages() const override { return check_->stages() + (reason_.empty() ? 1 : 0); }
+  void read_together(int stage, Communicator& communicator) override {
+    if (stage < check_->stages()) return check_->read_together(stage, communicator);
+    held_ = acquire_factors_of_ranks(right_.factor_source.get(), &communicator, share_.stop);
+  }
+  std::vector<double> run(int stage) override {
+    if (stage < check_->stages()) return check_->run(stage);
+    if (!held_) held_ = acquire_factors_of_ranks(right_.factor_source.get(), nullptr, share_.stop);
+    set_up();
+    return equation_->run(share_.part, share_.parts, threads_, share_.stop);
+  }
+  void accept(int stage, std::span<const double> sums) override {
+    if (stage < check_->stages()) return check_->accept(stage, sums);
+    residual_ = equation_->residual(sums, threads_, share_.stop);
+    equation_.reset();
+    held_.reset();
+  }
+  Measurements measurements() const override {
+    Measurements measured = check_->measurements();
+    measured.lambda_singles = residual_;
+    measured.no_lambda_reason = reason_;
+    return measured;
+  }
+
+ private:
+  void set_up() {
+    LambdaProblem problem = read_lambda_problem(left_, right_);
+    std::int64_t largest_slab = 0;
+    for (std::size_t p = 0; p < 2; ++p) {
+      for (std::size_t r = 0; r < 2; ++r) {
+        largest_slab = std::max(largest_slab, problem.occupied[r] * problem.virtuals[p] * problem.virtuals[r]);
+      }
+    }
+    right_slabs_.emplace(*right_.arrays, *right_.arrays, right_.header);
+    left_slabs_.emplace(*left_.arrays, *right_.arrays, right_.header);
+    use_single_threaded_blas();
+    // A thread holds the slabs of t2 and lambda2 of one orbital, and small products of them.
+    constexpr std::int64_t slabs_of_thread = 5;
+    threads_ = threads_with_blas_memory(most_threads(share_),
+                                        slabs_of_thread * static_cast<std::int64_t>(sizeof(double)) * largest_slab);
+    equation_.emplace(std::move(problem), *right_slabs_, *left_slabs_, *right_.factor_source);
+  }
+
+  const std::unique_ptr<SourceCheck> check_;
+  const DenseInput& left_;
+  const DenseInput& right_;
+  const DumpCheck share_;
+  std::string reason_;
+  std::shared_ptr<const void> held_;  ///< keeps the factors of holes in memory
+  std::optional<DumpSlabs> right_slabs_, left_slabs_;
+  std::optional<LambdaEquation> equation_;
+  int threads_ = 1;
+  std::optional<LambdaResidual> residual_;
+};
+
+}  // namespace
+
+LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& right) {
+  LambdaProblem problem;
+  problem.restricted = right.header.restricted;
+  problem.t1 = singles_of(right);
+  problem.l1 = singles_of(left);
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    if (problem.restricted && spin == Spin::beta) continue;
+    const std::size_t s = number_of(spin);
+    problem.occupied[s] = right.header.size(hole_class(spin));
+    problem.virtuals[s] = right.header.size(particle_class(spin));
+    problem.fock[s] = fock_of(right, spin);
+  }
+  return problem;
+}
+
+std::unique_ptr<SourceCheck> with_lambda_equation(std::unique_ptr<SourceCheck> check, const DenseInput& left,
+                                                  const DenseInput& right, const DumpCheck& share) {
+  if (left.header.info.amplitudes != AmplitudeKind::lambda) return check;
+  return std::make_unique<LambdaCheck>(std::move(check), left, right, share);
+}
+
+}  // namespace trifuse
