@@ -184,7 +184,7 @@ class _Calls:
             self._free.put(gpu)
 
 
-def _arguments(options: Options, molecule: Mapping[Any, Any]) -> dict[str, Any]:
+def _arguments(options: Mapping[str, Any], molecule: Mapping[Any, Any]) -> dict[str, Any]:
     """The arguments of `triples` for a molecule, which may be an open dump."""
     arguments = {**options, **molecule}
     for name in arguments:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import KINDS, as_numbers, kind_of, real_part, refuse_closed, reference_of, stated_fock
+from ._arrays import as_numbers, kind_of, real_part, refuse_closed, reference_of, stated_fock
 from ._facts import FORMAT, facts_from, facts_of, plain
 from ._options import PathLike, number, path_bytes, word
 from .errors import InputError, UsageError
