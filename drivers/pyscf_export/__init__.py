@@ -24,7 +24,7 @@ As a program: `python3 pyscf_export molecule.xyz --basis cc-pvdz -o dump.h5`, wh
 from .amplitudes import checked_amplitudes, solved_lambda
 from .arrays import amplitude_arrays, check_integrals, factor_arrays, integral_arrays, integrals_of_energy
 from .calculation import (check_converged, check_supported, convergence_of, fock_only, is_density_fitted, is_periodic,
-                          provenance, scf_warning)
+                          provenance, scf_warning, with_real_orbitals)
 from .checksums import seal, verify_seal
 from .dump_file import new_dump
 from .errors import ExportError, NotSupported
@@ -40,5 +40,5 @@ __all__ = [
     "NotSupported", "amplitude_arrays", "check_converged", "check_integrals", "check_supported", "checked_amplitudes",
     "convergence_of", "coupling_within_spaces", "factor_arrays", "fock_matrices", "fock_only", "integral_arrays",
     "integrals_of_energy", "is_density_fitted", "is_periodic", "new_dump", "omega2_of", "orbital_numbers", "orbitals_of",
-    "provenance", "scf_warning", "solved_lambda",
+    "provenance", "scf_warning", "solved_lambda", "with_real_orbitals",
 ]

@@ -32,6 +32,15 @@ def check_supported(cc):
     _check_occupations(cc)
 
 
+def with_real_orbitals(cc):
+    """The object, or a copy with real orbitals if their type is complex and check_supported has found no imaginary part."""
+    if not any(np.iscomplexobj(spin) for spin in per_spin(cc, cc.mo_coeff)):
+        return cc
+    real = cc.copy()
+    real.mo_coeff = np.real(np.asarray(cc.mo_coeff))
+    return real
+
+
 def is_periodic(cc):
     """True for an object of pyscf.pbc. Those at the Gamma point have the arrays of a molecule."""
     return any(base.__module__.startswith("pyscf.pbc.") for base in type(cc).__mro__)
@@ -60,14 +69,15 @@ def active_sizes(cc):
 
 def _check_occupations(cc):
     """PySCF's coupled cluster takes the first active orbitals for the occupied ones. Their occupations must agree."""
-    for spin, occupations, mask, (o, v) in zip(("alpha", "beta"), per_spin(cc, cc.mo_occ), per_spin(cc, cc.get_frozen_mask()),
-                                              active_sizes(cc)):
+    sizes = active_sizes(cc)
+    masks = per_spin(cc, cc.get_frozen_mask())
+    for spin, occupations, mask, (o, _) in zip(("alpha", "beta"), per_spin(cc, cc.mo_occ), masks, sizes):
         occupations = on_host(occupations)
         if np.any(abs(occupations - np.round(occupations)) > 1e-6):
             raise ExportError("the occupations mo_occ are fractional, but CCSD needs a determinant; run the SCF without smearing.")
         occupied = occupations[on_host(mask)] > 0
         if not occupied[:o].all() or occupied[o:].any():
-            spin = f"{spin} " if len(per_spin(cc, cc.mo_occ)) > 1 else ""
+            spin = f"{spin} " if len(sizes) > 1 else ""
             raise ExportError(
                 f"mo_occ has an empty {spin}orbital before an occupied one, but PySCF's CCSD takes the first {o} active "
                 "orbitals for the occupied ones, so these amplitudes are those of another determinant; put the occupied "
@@ -115,6 +125,8 @@ def fock_only(cc):
     """PySCF's integral object with orbitals and Fock matrix, but without integrals: enough for a left-hand dump."""
     from pyscf.cc import ccsd, uccsd
 
+    if is_periodic(cc):  # its ao2mo() leaves the Ewald term out of the Fock matrix
+        return cc.ao2mo(cc.mo_coeff)
     module = uccsd if isinstance(cc, uccsd.UCCSD) else ccsd
     return module._ChemistsERIs()._common_init_(cc, cc.mo_coeff)
 

@@ -20,6 +20,7 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
     """
     import pyscf.cc
     from pyscf.cc import ccsd
+    from pyscf.scf import hf
 
     if not isinstance(omega2, numbers.Real) or not np.isfinite(omega2) or omega2 < 0:
         raise ExportError(f"omega2 is {omega2!r}, but it must be a number of at least 0, in hartree.")
@@ -27,6 +28,8 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
         if frozen is not None:
             raise ExportError("the CCSD object determines the frozen orbitals; set frozen there.")
         genuine = mf_or_cc
+    elif not isinstance(mf_or_cc, hf.SCF):
+        raise ExportError(f"{type(mf_or_cc).__name__} is not a PySCF object; give a CCSD object, or the mean field for it.")
     else:
         genuine = pyscf.cc.CCSD(mf_or_cc, frozen)
     check_supported(genuine)

@@ -8,7 +8,7 @@ import numpy as np
 from .amplitudes import checked_amplitudes, solved_lambda
 from .arrays import amplitude_arrays, check_integrals, factor_arrays, integral_arrays, integrals_of_energy
 from .calculation import (auxiliary_basis, check_converged, check_supported, convergence_of, fock_only, is_density_fitted,
-                          provenance, scf_warning)
+                          provenance, scf_warning, with_real_orbitals)
 from .dump_file import check_target, new_dump
 from .errors import ExportError
 from .orbitals import fock_matrices, orbital_numbers, orbitals_of
@@ -24,6 +24,7 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
     `overwrite`: True replaces any file or link of this name.
     """
     check_supported(cc)
+    cc = with_real_orbitals(cc)
     check_converged(cc, allow_unconverged)
     check_target(filename, _kind(cc), overwrite)  # before the integrals are transformed
     t1, t2 = checked_amplitudes(cc, cc.t1, cc.t2)

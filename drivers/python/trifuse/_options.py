@@ -161,3 +161,10 @@ def shown(value: Any) -> str:
     """A value in a sentence: short."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:50]}... ({type(value).__name__})"
+
+
+def capitalized(sentence: str) -> str:
+    """A sentence with a capital letter, unless it begins with a name, such as t1 or omega2."""
+    first = sentence.split(" ", 1)[0]
+    is_name = first in ("eris", "frozen") or not first.isalpha()
+    return sentence if is_name else sentence[:1].upper() + sentence[1:]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ._arrays import as_numbers, kind_of, real_part, refuse_closed, reference_of, stated_fock
 from ._facts import FORMAT, facts_from, facts_of, plain
-from ._options import PathLike, number, path_bytes, word
+from ._options import PathLike, capitalized, number, path_bytes, word
 from .errors import InputError, UsageError
 
 
@@ -244,8 +244,7 @@ def _own_errors(exporter: Any) -> Iterator[None]:
     try:
         yield
     except exporter.ExportError as error:
-        sentence = str(error)
-        raise UsageError(sentence[:1].upper() + sentence[1:]) from error
+        raise UsageError(capitalized(str(error))) from error
 
 
 def _readable(name: str, values: Any) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ._arrays import Amplitudes, Box
 from ._calculation import run_arrays
-from ._options import ObjectOptions, refuse_unknown, shown, taking, truth
+from ._options import ObjectOptions, capitalized, refuse_unknown, shown, taking, truth
 from .errors import Error, InputError, UsageError
 from .result import Result
 
@@ -35,8 +35,9 @@ _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
 
 __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]
 
-NON_CANONICAL = 1e-6
-"""If an off-diagonal f_ij or f_ab exceeds this, hartree, the orbitals are not canonical: E(T) needs a rotation."""
+NON_CANONICAL = 1e-4
+"""If an off-diagonal f_ij or f_ab exceeds this, hartree, PySCF's (T), which ignores it, has another definition than E(T)
+here. Those of an SCF with PySCF's default thresholds are smaller by an order of magnitude."""
 
 _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 _originals: dict[str, Any] = {}
@@ -83,6 +84,7 @@ def triples(
     name = type(mycc).__name__
     with _own_errors():
         _export.check_supported(mycc)
+        mycc = _export.with_real_orbitals(mycc)
         own = (t1 is None or t1 is mycc.t1) and (t2 is None or t2 is mycc.t2)
         if own:
             _export.check_converged(mycc, allow_unconverged)
@@ -91,21 +93,24 @@ def triples(
             raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
         t1, t2 = _export.checked_amplitudes(mycc, t1, t2)
         given = eris is not None
+        if given:
+            _export.check_integrals(mycc, eris, True)
         if not _export.is_density_fitted(mycc):
             eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own)
         checks = truth("check", options.get("check", True)) and not truth("trust_input", options.get("trust_input", False))
-        left_amplitudes, warning = None, None
+        left_amplitudes, of_left = None, None
         if left is not None:
-            left_amplitudes, warning = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
-        for sentence in (_export.scf_warning(mycc, orbitals), warning):
-            if sentence:
-                log.warn("%s", sentence)
+            left_amplitudes, of_left = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
+        warnings = [sentence for sentence in (_export.scf_warning(mycc, orbitals), of_left) if sentence]
+        for sentence in warnings:
+            log.warn("%s", sentence)
     try:
         result = run_arrays(right, left_amplitudes, options, log=lambda is_warning, line: (
             log.warn("%s", line) if is_warning else log.debug("%s", line)))
     except InputError as error:
         raise InputError(_with_causes(str(error), own, given)) from error
+    result = result.with_warnings(warnings)
     log.timer(f"{name}(T)", *started)
     for each in result.energies:
         omega = f" (omega2 = {each.omega2:g})" if each.omega2 else ""
@@ -115,12 +120,12 @@ def triples(
 
 def _logger(mycc: Any, verbose: Any) -> Any:
     """The messages of an object of PySCF."""
-    try:
-        return importlib.import_module("pyscf.lib.logger").new_logger(mycc, verbose)
-    except (AttributeError, TypeError, ValueError) as error:
-        if hasattr(mycc, "stdout") and hasattr(mycc, "verbose"):
-            raise UsageError(f"verbose is {shown(verbose)}, but it must be a number from 0 to 9 or a logger of PySCF.") from error
-        raise UsageError(f"{shown(mycc)} is not a PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).") from error
+    logger = importlib.import_module("pyscf.lib.logger")
+    if not hasattr(mycc, "stdout") or not hasattr(mycc, "verbose"):
+        raise UsageError(f"{shown(mycc)} is not a PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
+    if not isinstance(verbose, (type(None), int, np.integer, logger.Logger)):
+        raise UsageError(f"verbose is {shown(verbose)}, but it must be a number from 0 to 9 or a logger of PySCF.")
+    return logger.new_logger(mycc, verbose)
 
 
 def _with_causes(sentence: str, own: bool, given: bool) -> str:
@@ -338,8 +343,7 @@ def _own_errors() -> Iterator[None]:
     try:
         yield
     except _export.ExportError as error:
-        sentence = str(error)
-        raise UsageError(sentence[:1].upper() + sentence[1:]) from error
+        raise UsageError(capitalized(str(error))) from error
     except Error:
         raise
     except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError) as error:
