@@ -18,8 +18,9 @@ def check_supported(cc):
     kind = f"{type(cc).__module__}.{type(cc).__name__}"
     if not isinstance(cc, ccsd.CCSDBase):
         raise ExportError(f"{kind} is not a PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
-    if not isinstance(cc, (ccsd.CCSD, uccsd.UCCSD)):
-        hint = "; of periodic calculations only those at the Gamma point" if is_periodic(cc) else ""
+    at_gamma = any(base.__module__ == "pyscf.pbc.cc.ccsd" for base in type(cc).__mro__)
+    if not isinstance(cc, (ccsd.CCSD, uccsd.UCCSD)) or is_periodic(cc) and not at_gamma:
+        hint = ", of periodic calculations those at the Gamma point" if is_periodic(cc) else ""
         raise NotSupported(f"{kind} is not supported; only RCCSD and UCCSD amplitudes can be exported{hint}.")
     if getattr(cc, "cc2", False):
         raise NotSupported(f"CC2 amplitudes are not supported, which {kind} has with cc2=True; (T) needs those of CCSD: set "
