@@ -2,6 +2,8 @@
 """The program: reads a molecule, runs SCF and CCSD with PySCF, and writes their dumps."""
 
 import argparse
+import contextlib
+import io
 import os
 import re
 import warnings
@@ -91,8 +93,28 @@ def _check_labels(options):
                               "ghost-He for its basis functions without charge and electrons.")
 
 
-def _molecule(options):
+@contextlib.contextmanager
+def _quietly():
+    """Keeps what PySCF prints and warns of, before it raises an exception, from the user."""
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _core_potentials(atoms, name):
+    """The effective core potentials of this name for those elements that have one: names by element."""
     from pyscf import gto
+
+    labels = [label for label, _ in gto.format_atom(atoms)] if name else []
+    elements = {gto.mole._std_symbol(label) for label in labels if not gto.mole.is_ghost_atom(label)}
+    found = {element: name for element in elements if gto.basis.load_ecp(name, element)}
+    if name and not found:
+        raise ExportError(f"--ecp {name}: none of these elements has such a core potential.")
+    return found
+
+
+def _molecule(options):
+    from pyscf import df, gto
 
     try:
         _check_labels(options)
@@ -102,10 +124,13 @@ def _molecule(options):
     except (ValueError, IndexError, KeyError, RuntimeError) as error:
         raise ExportError(f"{options.molecule}: this is not an xyz file (number of atoms, comment, atoms).") from error
     try:
-        with warnings.catch_warnings():  # the error below reports an unknown basis
-            warnings.simplefilter("ignore")
+        with _quietly():  # the error below reports an unknown basis
             mol = gto.M(atom=atoms, basis=options.basis, charge=options.charge, spin=options.spin,
-                        symmetry=options.symmetry, verbose=options.verbose, parse_arg=False, ecp=options.ecp or {})
+                        symmetry=options.symmetry, verbose=options.verbose, parse_arg=False, ecp=_core_potentials(atoms, options.ecp))
+            if options.density_fit:
+                df.addons.make_auxmol(mol, options.density_fit)
+    except ExportError:
+        raise
     except Exception as error:  # PySCF raises many kinds for an unknown element or basis or an impossible spin
         raise ExportError(f"PySCF refuses this molecule: {' '.join(str(error).split())}") from error
     if options.memory:

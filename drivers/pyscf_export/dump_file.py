@@ -68,7 +68,7 @@ def may_take(filename, kind, overwrite, program="PySCF "):
     """True if the file exists and may be replaced. Raises ExportError if it must not be replaced."""
     try:
         mode = os.lstat(filename).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     name = os.fsdecode(filename)
     if stat.S_ISLNK(mode):
