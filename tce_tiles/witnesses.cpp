@@ -91,12 +91,12 @@ Witness complete_equation(const SinglesResidual& found, const SourceInfo& amplit
   if (is_shift(found)) {
     const std::string cure =
         amplitudes.amplitudes == AmplitudeKind::regularized_ccsd
-            ? fmt::format("the stated omega2 is {:.8g}, but these amplitudes have omega2 = {:.8g}", amplitudes.omega2,
+            ? fmt::format("the stated omega2 is {:.8g}, but these amplitudes have omega2 = {:.6g}", amplitudes.omega2,
                           amplitudes.omega2 - found.along_t1)
             : "the orbital energies have a level shift, or the amplitudes are regularised and are not said to be";
     return {name, WitnessStatus::failed, std::abs(found.along_t1), least_shift,
             fmt::format("{}: the CCSD equation of the single excitations holds only if all virtual orbital energies "
-                        "are shifted by {:.6g} hartree; {}.",
+                        "are shifted by {:.3g} hartree; {}.",
                         files, -found.along_t1, cure)};
   }
   // A few wrong numbers give one large step. Loose convergence gives similar steps everywhere.

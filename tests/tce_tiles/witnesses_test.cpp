@@ -27,14 +27,14 @@ struct Input {
   SourceInfo info;
 
   std::unique_ptr<TileSource> open() {
-    held.emplace(arrays, HeldArrays::Layout::c_order);
+    held = std::make_shared<HeldArrays>(arrays, HeldArrays::Layout::c_order);
     return held->open(info);
   }
-  std::optional<HeldArrays> held;
+  std::shared_ptr<HeldArrays> held = nullptr;  ///< the arrays of the last source
 };
 
 /// Water, converged to 1e-10, with all arrays: oovv, fock and the correlation energy.
-Input water() {
+Input converged_water() {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "water.h5").string();
   const auto files = open_dump_of("h2o_631g_c1_rhf_t5_2eorb");
@@ -93,10 +93,10 @@ TEST(WitnessesOfZeros, AmplitudesThatWereNeverComputedAreRefused) {
   const Change no_t2 = [](RawDump& dump) { scale(dump, "t2", 0.0); };
   const Change nothing = [](RawDump& dump) { scale(dump, "t1", 0.0), scale(dump, "t2", 0.0); };
   const Change no_t1 = [](RawDump& dump) { scale(dump, "t1", 0.0); };
-  Input few = water();
+  Input few = converged_water();
   few.info.correlation_energy.reset();
   for (const char* name : {"oovv", "fock"}) few.arrays.datasets.erase(name);
-  Input all = water();
+  Input all = converged_water();
   all.info.correlation_energy.reset();
   for (const Input& input : {all, few}) {
     expect_refused(input, nothing, "all amplitudes t2 are zero, but the integrals .* are not");
@@ -112,8 +112,8 @@ TEST(WitnessesOfZeros, AmplitudesThatWereNeverComputedAreRefused) {
 }
 
 TEST(WitnessesOfArrays, MissingDataAreNamed) {
-  EXPECT_TRUE(warnings_of(water()).empty());
-  Input input = water();
+  EXPECT_TRUE(warnings_of(converged_water()).empty());
+  Input input = converged_water();
   input.arrays.datasets.erase("oovv");
   EXPECT_TRUE(any_matches(warnings_of(input), "^The arrays are checked only weakly: pass oovv\\.$"));
   input.arrays.datasets.erase("fock");
@@ -132,23 +132,23 @@ TEST(WitnessesOfArrays, AFileWithoutAnySharpWitnessIsNamed) {
     const auto source = open_dump(path, 5, 8);
     return check_source(*source, *source).warnings;
   };
-  RawDump dump = water().arrays;
+  RawDump dump = converged_water().arrays;
   dump.attributes = {
       {"format", std::string("trifuse-dump")}, {"version", std::int64_t{1}}, {"reference", std::string("RHF")}};
   EXPECT_TRUE(warnings(dump).empty());
   dump.datasets.erase("oovv");
   EXPECT_TRUE(any_matches(warnings(dump), "dump.h5 is checked only weakly: write oovv and correlation_energy\\.$"));
-  dump.attributes["correlation_energy"] = *water().info.correlation_energy;
+  dump.attributes["correlation_energy"] = *converged_water().info.correlation_energy;
   EXPECT_TRUE(warnings(dump).empty());
 }
 
 TEST(WitnessesOfConvergence, SmallErrorsAreSeenIfTheConvergenceIsStated) {
-  Input input = water();
+  Input input = converged_water();
   scale(input.arrays, "ovvv", 1.0001);
   EXPECT_TRUE(warnings_of(input).empty());
   input.info.convergence = 1e-9;
   EXPECT_TRUE(any_matches(warnings_of(input), "not converged to 1e-09 as stated, or some numbers are damaged"));
-  Input sound = water();
+  Input sound = converged_water();
   sound.info.convergence = 1e-9;
   EXPECT_TRUE(warnings_of(sound).empty());
   // Without a Fock matrix, the gradient of the SCF is in the residual.
@@ -161,8 +161,8 @@ TEST(WitnessesOfShifts, AResidualAlongT1IsAShift) {
     for (double& each : dump.datasets.at("eps_vir").values) each += 1e-5;
     dump.datasets.erase("fock");
   };
-  expect_refused(water(), shift, "shifted by -1e-05 hartree; the orbital energies have a level shift");
-  Input regularized = water();
+  expect_refused(converged_water(), shift, "shifted by -1e-05 hartree; the orbital energies have a level shift");
+  Input regularized = converged_water();
   regularized.info.amplitudes = AmplitudeKind::regularized_ccsd;
   regularized.info.omega2 = 1e-5;
   expect_refused(
@@ -170,7 +170,7 @@ TEST(WitnessesOfShifts, AResidualAlongT1IsAShift) {
 }
 
 TEST(WitnessesOfKinds, AKindWithoutEquationsIsNotSilent) {
-  Input input = water();
+  Input input = converged_water();
   input.info.amplitudes = AmplitudeKind::lambda;
   expect_refused(
       input, [](RawDump&) {}, "Lambda amplitudes, which can only be on the left-hand side");
