@@ -55,6 +55,7 @@ struct InfoCommand {
       print_output("{}", no_check ? "Checks       none were made (--no-check)\n"
                                   : "Arrays       all numbers finite, symmetries as claimed\n");
       print_output("{}", describe_checks(checks, of_left));
+      for (const std::string& sentence : calculation.input_warnings()) print_output("Warning      {}\n", sentence);
       print_output("{}", describe_plan(calculation));
       print_output("Denominators largest {:.6f} Eh\n", calculation.largest_denominator());
       if (on_cpu) {
@@ -72,6 +73,7 @@ struct InfoCommand {
     if (ccsd_energy) document["ccsd_correlation_energy"] = *ccsd_energy;
     document["checks"] = json_checks(checks, of_left);
     document["warnings"] = check_warnings(checks, of_left);
+    for (const std::string& sentence : calculation.input_warnings()) document["warnings"].push_back(sentence);
     json_file.write(document);
   }
 

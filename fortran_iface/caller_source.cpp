@@ -31,13 +31,17 @@ SourceInfo source_info(const trifuse_description& description) {
         fmt::format("The CCSD correlation energy must be a number; it is {}.", description.correlation_energy));
   }
   // Another value comes from uninitialised memory.
-  for (const std::int32_t flag : {description.has_integrals, description.has_fock, description.fock_in_triples,
-                                  description.has_exchange_integrals}) {
+  for (const std::int32_t flag :
+       {description.has_integrals, description.has_fock, description.has_exchange_integrals}) {
     if (flag != 0 && flag != 1) {
-      throw UsageError(fmt::format(
-          "has_integrals, has_fock, fock_in_triples and has_exchange_integrals must be 0 or 1; one of them is {}.",
-          flag));
+      throw UsageError(
+          fmt::format("has_integrals, has_fock and has_exchange_integrals must be 0 or 1; one of them is {}.", flag));
     }
+  }
+  if (description.fock_in_triples < -1 || description.fock_in_triples > 1) {
+    throw UsageError(
+        fmt::format("fock_in_triples must be 1 (f_ov t2 enters), -1 (it is left out) or 0 (not stated); it is {}.",
+                    description.fock_in_triples));
   }
   if (description.fock_in_triples == 1 && description.has_fock == 0) {
     throw UsageError("fock_in_triples needs the Fock matrix (has_fock).");
@@ -51,7 +55,9 @@ SourceInfo source_info(const trifuse_description& description) {
   info.reference = references[static_cast<std::size_t>(description.reference)];
   info.amplitudes = kinds[static_cast<std::size_t>(description.kind)];
   info.omega2 = description.omega2;
-  info.fock_in_triples = description.fock_in_triples == 1;
+  if (description.fock_in_triples != 0) {
+    info.fock_in_triples = description.fock_in_triples == 1 ? FockInTriples::enters : FockInTriples::left_out;
+  }
   if (description.correlation_energy != 0.0) info.correlation_energy = description.correlation_energy;
   return info;
 }

@@ -85,8 +85,9 @@ typedef struct trifuse_description {
   int32_t has_integrals;          /* 0: left amplitudes, without integrals; 1: with integrals */
   int32_t has_fock;               /* 1: with the Fock matrix, which TRIFUSE_ROHF_SEMICANONICAL needs; 0: without */
   double correlation_energy;      /* CCSD correlation energy that the blocks must give, hartree; 0: not known */
-  int32_t fock_in_triples;        /* 1: the (T) of the producing program has the disconnected term f_ov t2, as PySCF's
-                                     ROHF-CCSD(T) has; needs has_fock. 0: it does not, as NWChem's */
+  int32_t fock_in_triples;        /* 1: the (T) of the producing program has the disconnected term f_ov t2, as PySCF's;
+                                     needs has_fock. -1: it does not, as NWChem's. 0: not stated; then the term enters
+                                     for RHF and UHF if the blocks have an f_ov above 1e-8 hartree, and not for ROHF */
   int32_t has_exchange_integrals; /* 1: V2 also has the blocks {h p|h p}, see trifuse_block_reader; needs has_integrals.
                                      The triples do not use them. They make the check of the CCSD equation of the
                                      single excitations sharp. 0: V2 does not have them */

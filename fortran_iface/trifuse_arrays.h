@@ -76,8 +76,9 @@ typedef struct trifuse_arrays {
   int32_t reference;           /* one of trifuse_reference; RHF: arrays without spins in their names */
   int32_t kind;                /* one of trifuse_kind; left amplitudes may have any kind */
   double omega2;               /* parameter of regularised CCSD, hartree, 0 to 1e6; 0 for other kinds */
-  int32_t fock_in_triples;     /* 1: the (T) of the producing program has the disconnected term f_ov t2, as PySCF's
-                                  ROHF-CCSD(T) has; needs the Fock matrix. 0: it does not */
+  int32_t fock_in_triples;     /* 1: the (T) of the producing program has the disconnected term f_ov t2, as PySCF's;
+                                  needs the Fock matrix. -1: it does not, as NWChem's. 0: not stated; then the term
+                                  enters for RHF and UHF if `fock` has an f_ov above 1e-8 hartree, and not for ROHF */
   double correlation_energy;   /* CCSD correlation energy that the arrays must give, hartree; NaN: not known */
   double scf_energy;           /* total energy of the reference, hartree; NaN: not known */
   const char* source;   /* stands in messages and reports where a file has its path; null: "the calling program" */

@@ -86,7 +86,7 @@ module trifuse_c
     integer(c_int32_t) :: has_integrals = 1_c_int32_t           !< 0 or 1
     integer(c_int32_t) :: has_fock = 0_c_int32_t                !< 0 or 1
     real(c_double) :: correlation_energy = 0.0_c_double         !< CCSD, hartree; 0: not known
-    integer(c_int32_t) :: fock_in_triples = 0_c_int32_t         !< 0 or 1; 1 needs has_fock
+    integer(c_int32_t) :: fock_in_triples = 0_c_int32_t         !< 1 (needs has_fock), -1, 0: not stated
     integer(c_int32_t) :: has_exchange_integrals = 0_c_int32_t  !< 0 or 1; 1 needs has_integrals
   end type trifuse_description
 

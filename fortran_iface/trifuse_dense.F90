@@ -55,6 +55,7 @@ module trifuse_dense
     integer(c_int32_t) :: kind = trifuse_ccsd                   !< trifuse_ccsd, _regularized_ccsd or _lambda
     real(c_double) :: omega2 = 0.0_c_double                     !< of regularised CCSD, hartree, 0 to 1e6; else 0
     logical :: fock_in_triples = .false.                        !< true: (T) has f_ov t2; needs the Fock matrix
+    logical :: no_fock_in_triples = .false.                     !< true: (T) has no f_ov t2; both false: not stated
     real(c_double) :: correlation_energy = trifuse_not_known    !< CCSD correlation energy, hartree
     real(c_double) :: scf_energy = trifuse_not_known            !< total energy of the reference, hartree
     real(c_double) :: convergence = 0.0_c_double                !< norm of the last change of the amplitudes; 0: not known
@@ -304,6 +305,7 @@ contains
     all%kind = arrays%kind
     all%omega2 = arrays%omega2
     all%fock_in_triples = merge(1_c_int32_t, 0_c_int32_t, arrays%fock_in_triples)
+    if (arrays%no_fock_in_triples) all%fock_in_triples = merge(2_c_int32_t, -1_c_int32_t, arrays%fock_in_triples)
     all%correlation_energy = arrays%correlation_energy
     all%scf_energy = arrays%scf_energy
     all%convergence = arrays%convergence

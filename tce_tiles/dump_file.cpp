@@ -110,12 +110,14 @@ SourceInfo read_attributes(const Hdf5File& file) {
                     "change of the amplitudes, or leave it out.",
                     file.path(), *info.convergence));
   }
-  const std::int64_t fock_in_triples = file.attributes().integer("fock_in_triples").value_or(0);
-  if (fock_in_triples != 0 && fock_in_triples != 1) {
-    throw InputError(fmt::format("{}: attribute 'fock_in_triples' of the root group is {}; write 0 or 1.", file.path(),
-                                 fock_in_triples));
+  if (const auto stated = file.attributes().integer("fock_in_triples")) {
+    if (*stated != 0 && *stated != 1) {
+      throw InputError(
+          fmt::format("{}: attribute 'fock_in_triples' of the root group is {}; write 0 or 1, or leave it out.",
+                      file.path(), *stated));
+    }
+    info.fock_in_triples = *stated == 1 ? FockInTriples::enters : FockInTriples::left_out;
   }
-  info.fock_in_triples = fock_in_triples == 1;
   for (const char* name : {"program", "molecule", "basis", "factorization", "auxiliary_basis", "comment"}) {
     if (auto value = file.attributes().string(name)) info.provenance.emplace_back(name, std::move(*value));
   }
@@ -147,8 +149,8 @@ SourceDigest DumpFile::digest() const {
   const SourceInfo& info = header.info;
   const double absent = 0.0;
   return seal->digest(fmt::format("{} {} {:a} {} {:a} {:a}", to_string(info.reference), to_string(info.amplitudes),
-                                  info.omega2, info.fock_in_triples, info.correlation_energy.value_or(absent),
-                                  info.scf_energy.value_or(absent)));
+                                  info.omega2, static_cast<int>(info.fock_in_triples),
+                                  info.correlation_energy.value_or(absent), info.scf_energy.value_or(absent)));
 }
 
 }  // namespace trifuse

@@ -183,7 +183,9 @@ void Writer::write_attributes() {
   file_->set_attribute("reference", std::string_view(to_string(info.reference)));
   file_->set_attribute("amplitudes", std::string_view(to_string(info.amplitudes)));
   if (info.amplitudes == AmplitudeKind::regularized_ccsd) file_->set_attribute("omega2", info.omega2);
-  if (info.fock_in_triples) file_->set_attribute("fock_in_triples", std::int64_t{1});
+  if (info.fock_in_triples != FockInTriples::not_stated) {
+    file_->set_attribute("fock_in_triples", std::int64_t{info.fock_in_triples == FockInTriples::enters ? 1 : 0});
+  }
   if (info.correlation_energy) file_->set_attribute("correlation_energy", *info.correlation_energy);
   if (info.scf_energy) file_->set_attribute("scf_energy", *info.scf_energy);
   if (info.convergence) file_->set_attribute("convergence", *info.convergence);

@@ -41,6 +41,7 @@ SourceInfo describe(const NwchemLocation& location, const NwchemTensors& files, 
     info.format += spatial ? " (2eorb)" : " (spin-orbital integrals)";
   }
   info.reference = table.reference;
+  info.fock_in_triples = FockInTriples::left_out;
   info.scf_energy = table.calculation.scf_energy;
   info.correlation_energy = table.calculation.correlation_energy;
   if (table.calculation.bracket_triples && table.calculation.triples) {

@@ -92,6 +92,7 @@ SourceInfo SyntheticNumbers::info() const {
   info.format = "made-up amplitudes";
   info.reference = reference_;
   info.amplitudes = AmplitudeKind::made_up;
+  info.fock_in_triples = FockInTriples::left_out;
   return info;
 }
 

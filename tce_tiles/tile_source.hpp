@@ -27,6 +27,13 @@ enum class AmplitudeKind {
   made_up,  ///< random numbers, used to measure speed
 };
 
+/// What the maker of a source states about the disconnected term f_ov t2 in the (T) of the producing program.
+enum class FockInTriples {
+  not_stated,
+  enters,    ///< (T) includes the term; the source needs the Fock matrix
+  left_out,  ///< (T) assumes f_ov = 0, as NWChem's
+};
+
 /// Facts about a set of amplitudes and integrals, besides its numbers.
 struct SourceInfo {
   std::string path;                ///< the path that the user gave
@@ -34,8 +41,8 @@ struct SourceInfo {
   std::string format;              ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1.1, sealed"
   Reference reference = Reference::rhf;
   AmplitudeKind amplitudes = AmplitudeKind::ccsd;
-  double omega2 = 0.0;                       ///< the parameter of regularized CCSD amplitudes, hartree; else 0
-  bool fock_in_triples = false;              ///< the producing program's (T) includes the disconnected term f_ov t2
+  double omega2 = 0.0;  ///< the parameter of regularized CCSD amplitudes, hartree; else 0
+  FockInTriples fock_in_triples = FockInTriples::not_stated;
   bool sealed = false;                       ///< the file has a checksum for every number
   std::optional<double> scf_energy;          ///< total energy of the reference by the producing program, hartree
   std::optional<double> correlation_energy;  ///< CCSD correlation energy by the producing program, hartree

@@ -90,6 +90,9 @@ std::string Calculation::method(double omega2) const {
 std::string Calculation::reference_note() const {
   return context_->reference_note();
 }
+const std::vector<std::string>& Calculation::input_warnings() const {
+  return context_->input_warnings();
+}
 
 double Calculation::largest_denominator() const {
   return context_->largest_denominator();

@@ -33,7 +33,7 @@ struct Problem;
 
 /// The orbitals that the (T) of an ROHF reference uses.
 enum class RohfOrbitals {
-  nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source asks for it (SourceInfo)
+  nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source states that it enters
   semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
 };
 
@@ -150,7 +150,7 @@ struct CalculationResult {
   std::vector<StratumReport> strata;   ///< mixed precision: the strata of the sample; else empty
   std::optional<SampleReport> sample;  ///< mixed precision: how the sample was computed
   std::vector<RankWork> ranks;         ///< [rank] what each rank did
-  std::vector<std::string> warnings;   ///< sentences about failed GPUs (of all ranks), the journal and the energies
+  std::vector<std::string> warnings;   ///< about orbitals, failed GPUs (of all ranks), the journal, energies
 
   /// Removes the reports of the GPUs of this rank, because they do not describe the GPUs of all ranks.
   void remove_device_reports();
@@ -177,8 +177,11 @@ class Calculation {
   bool two_sided() const;
   /// Name of the method at this omega2 (hartree): "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   std::string method(double omega2) const;
-  /// Describes the variant of the ROHF energy; empty for other references.
+  /// Describes the variant of the ROHF energy. For other references: a rotation of the orbitals and a term f_ov t2;
+  /// empty if there is neither.
   std::string reference_note() const;
+  /// Sentences about orbitals that are not canonical Hartree-Fock orbitals. They also stand in the warnings of a run.
+  const std::vector<std::string>& input_warnings() const;
   /// The largest e_i + e_j + e_k - e_a - e_b - e_c of the tasks, hartree. It is below 3 omega2 for every omega2.
   double largest_denominator() const;
 
@@ -207,7 +210,7 @@ class Calculation {
   ///
   /// `stop`: the run ends soon after it becomes true; null: never. `progress`: called after each task, by one thread at
   /// a time; may be empty. `warn`: called at once with each sentence that goes to `CalculationResult::warnings`; may be
-  /// empty. The rank whose GPU failed warns of the GPU; rank 0 warns of the journal and of the energies. `report`:
+  /// empty. The rank whose GPU failed warns of the GPU; rank 0 warns of the rest. `report`:
   /// called once with the result before the memory of the run is returned, which takes tenths of a second after large
   /// runs; may be empty, must not throw.
   ///

@@ -12,7 +12,6 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/operands/panel_layout.hpp"
-#include "tce_tiles/blocks.hpp"
 
 namespace trifuse {
 
@@ -33,23 +32,6 @@ bool same_orbitals(const TileSpace& x, const TileSpace& y) {
     }
   }
   return x.restricted() == y.restricted();
-}
-
-/// True if the occupied-virtual block of the Fock matrix has an element above rounding errors.
-bool couples_spaces(const TileSource& source) {
-  const TileSpace& space = source.tiles();
-  std::vector<double> block;
-  double largest = 0.0;
-  for (int p = space.hole_tiles(); p < space.size(); ++p) {
-    for (int h = 0; h < space.hole_tiles(); ++h) {
-      if (!block_exists(space, p, h)) continue;
-      block.resize(static_cast<std::size_t>(space[p].size * space[h].size));
-      source.read_fock(p, h, block);
-      for (const double f : block) largest = std::max(largest, std::abs(f));
-    }
-  }
-  constexpr double rounding = 1e-13;
-  return largest > rounding;
 }
 
 }  // namespace
@@ -87,60 +69,6 @@ CalculationContext::CalculationContext(const TileSource& right, const TileSource
   check_denominators();
   plan_tasks();
   plan_memory();
-}
-
-void CalculationContext::choose_orbitals() {
-  const SourceInfo& info = right_->info();
-  if (options_.rohf != RohfOrbitals::semicanonical) {
-    if (!info.fock_in_triples) return;
-    if (!right_->has_fock()) {
-      throw InputError(
-          fmt::format("{} asks for the Fock matrix in the triples (fock_in_triples), but holds none; write the dataset "
-                      "fock (UHF: fock_a and fock_b).",
-                      info.path));
-    }
-    if (couples_spaces(*right_)) problem_.method = ccsd_t_with_fock;
-    return;
-  }
-  if (info.reference != Reference::rohf) {
-    throw UsageError(fmt::format("--rohf semicanonical is for ROHF references; {} has a {} reference.", info.path,
-                                 to_string(info.reference)));
-  }
-  semicanonical_right_ = std::make_unique<SemicanonicalSource>(*right_, *right_);
-  if (left_ != nullptr) semicanonical_left_ = std::make_unique<SemicanonicalSource>(*left_, *right_);
-  problem_.method = ccsd_t_with_fock;
-  // With CUDA, --memory limits the GPUs and not the host. Several ranks know the memory of their hosts and check later.
-  const bool limited = options_.executor != ExecutorKind::cuda && (memory_asked_ || of_rank_.sharers == 1);
-  if (!limited || peak_of_rotation() <= *options_.memory) return;
-  throw UsageError(fmt::format("Rotating {} to semicanonical orbitals takes {} of memory{}; allow it with --memory.",
-                               info.path, amount(peak_of_rotation()), of_rank_.sharers > 1 ? " of each process" : ""));
-}
-
-std::int64_t CalculationContext::rotated_bytes() const {
-  double bytes = 0.0;
-  for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) bytes += source->cost().bytes + source->cost().factor_bytes;
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
-std::int64_t CalculationContext::memory_after_rotation() const {
-  double bytes = 0.0;
-  for (const SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
-    if (source != nullptr) bytes += source->cost().bytes / of_rank_.sharers + source->cost().factor_bytes;
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
-std::int64_t CalculationContext::peak_of_rotation() const {
-  if (!semicanonical_right_) return 0;
-  const int ranks = of_rank_.sharers;
-  double peak = semicanonical_right_->cost().peak(ranks);
-  if (semicanonical_left_) {  // rotated after the right amplitudes
-    const RotationCost& right = semicanonical_right_->cost();
-    peak = std::max(peak, right.bytes / ranks + right.factor_bytes + semicanonical_left_->cost().peak(ranks));
-  }
-  return static_cast<std::int64_t>(peak);
 }
 
 void CalculationContext::plan_tasks() {
@@ -256,19 +184,6 @@ void CalculationContext::plan_memory() {
 
 std::string CalculationContext::method(double omega2) const {
   return name_of(problem_.method, right_->info(), left_ != nullptr ? &left_->info() : nullptr, omega2);
-}
-
-std::string CalculationContext::reference_note() const {
-  if (right_->info().reference != Reference::rohf) return {};
-  const char* const name = problem_.method.name();
-  if (options_.rohf == RohfOrbitals::semicanonical) {
-    return fmt::format("standard ROHF-{}: semicanonical orbitals, with the f_ov t2 term", name);
-  }
-  const std::string standard = " (the standard one: --rohf semicanonical)";
-  if (right_->info().fock_in_triples) {
-    return fmt::format("PySCF's ROHF-{}: orbital energies of the dump, with the f_ov t2 term", name) + standard;
-  }
-  return fmt::format("NWChem's ROHF-{}: ROHF orbital energies for both spins, no f_ov t2 term", name) + standard;
 }
 
 void CalculationContext::join(Communicator& communicator, const RankAssignment& assignment) {

@@ -16,6 +16,7 @@
 #include "cxx/operands/panel_executor.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/rotation/fock_couplings.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 
 namespace trifuse {
@@ -54,6 +55,7 @@ class CalculationContext {
   const Plan& plan() const { return plan_; }
   std::string method(double omega2) const;
   std::string reference_note() const;
+  const std::vector<std::string>& input_warnings() const { return warnings_; }
   double largest_denominator() const { return largest_denominator_; }
   const std::vector<DeviceInfo>& devices() const { return devices_; }
   int threads() const { return threads_; }
@@ -135,14 +137,18 @@ class CalculationContext {
   /// this rank has no GPUs or if they have failed. `settings`: those of the tasks in mixed precision.
   void compute_sample(RunOutcome& outcome, RunSettings settings, bool on_devices,
                       const std::shared_ptr<const PanelStore>& panels, CalculationResult& result) const;
-  /// Rotates amplitudes and integrals to semicanonical orbitals if the options ask for them. Collective if there is a
-  /// communicator. `stop`: as in `run`; may be null.
+  /// Rotates amplitudes and integrals to semicanonical orbitals if choose_orbitals() has prepared it. Collective if
+  /// there is a communicator. `stop`: as in `run`; may be null.
   void rotate_orbitals(const std::atomic<bool>* stop) const;
   /// Memory of this rank during the rotation, bytes; 0 if there is no rotation.
   std::int64_t peak_of_rotation() const;
   /// Memory of this rank for rotated amplitudes and integrals after the rotation, bytes.
   std::int64_t memory_after_rotation() const;
+  /// Chooses the method, and prepares the rotation if the options ask for it or the orbitals are not canonical.
   void choose_orbitals();
+  /// Sets the method by what the input states about f_ov t2 and by the size of f_ov. Requires `couplings_`.
+  void choose_method();
+  void begin_rotation();
   void choose_formulation();
   void check_left() const;
   void check_denominators() const;
@@ -174,7 +180,9 @@ class CalculationContext {
   RankOptions of_rank_;
   const TileSource* right_;
   const TileSource* left_;
+  FockCouplings couplings_;  ///< of the right input; zero if it has no Fock matrix or is rotated on demand
   std::unique_ptr<SemicanonicalSource> semicanonical_right_, semicanonical_left_;
+  std::vector<std::string> warnings_;  ///< sentences about the orbitals
   std::vector<DeviceInfo> devices_;
   Problem problem_;
   Tiling tiles_{};

@@ -247,6 +247,7 @@ void CalculationContext::put_outcome(RunOutcome outcome, const std::string& warn
   result.ranks = std::move(outcome.ranks);
   result.warnings = std::move(outcome.warnings);
   if (!warning.empty()) result.warnings.insert(result.warnings.begin(), warning);
+  result.warnings.insert(result.warnings.begin(), warnings_.begin(), warnings_.end());
 }
 
 RunOutcome CalculationContext::run_tasks_and_check(const Executor* executor, RunSettings settings,
@@ -306,6 +307,9 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   CalculationResult result;
   const bool tells = warn && (communicator_ == nullptr || communicator_->rank() == 0);
   const double begin = wall_seconds();
+  for (const std::string& sentence : warnings_) {
+    if (tells) warn(sentence);
+  }
   rotate_orbitals(stop);
   const double rotated = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();

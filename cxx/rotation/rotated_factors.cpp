@@ -22,6 +22,17 @@ constexpr std::array<SpinClasses, 2> spins_and_classes = {
     {{Spin::alpha, OrbitalClass::hole_alpha, OrbitalClass::particle_alpha},
      {Spin::beta, OrbitalClass::hole_beta, OrbitalClass::particle_beta}}};
 
+/// The spins whose factors are stored. In a restricted space the factors of beta orbitals are those of alpha orbitals.
+std::span<const SpinClasses> stored_spins(const TileSpace& tiles) {
+  return std::span(spins_and_classes).first(tiles.restricted() ? 1 : 2);
+}
+
+/// The class whose factors stand for those of class `c`.
+OrbitalClass stored_class(const TileSpace& tiles, OrbitalClass c) {
+  if (!tiles.restricted()) return c;
+  return space_of(c) == Space::hole ? OrbitalClass::hole_alpha : OrbitalClass::particle_alpha;
+}
+
 /// Rotates the orbitals of one class in `values`, an array [orbital, width]. Elements [begin, begin + count) of each
 /// row are rotated.
 void rotate_rows(const OrbitalRotation& rotation, const TileSpace& tiles, OrbitalClass c, std::int64_t width,
@@ -88,7 +99,7 @@ void RotatedFactors::rotate(const OrbitalRotation& rotation, const std::function
     });
     rotate_all_rows(rotation, tiles_, hole, plane, factors.data(), go_on);
   };
-  for (const auto& [spin, hole, particle] : spins_and_classes) {
+  for (const auto& [spin, hole, particle] : stored_spins(tiles_)) {
     add(hole, hole,
         [&](const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) { factors_.read_oo(i, j, out); });
     add(hole, particle,
@@ -101,14 +112,15 @@ void RotatedFactors::rotate(const OrbitalRotation& rotation, const std::function
 void RotatedFactors::visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
                               const FactorVisitor& visit) const {
   if (rotation_ == nullptr) throw std::logic_error("Factors were read before they had been rotated.");
-  factors_.visit_vv(particles, begin, end, threads, [&](const FactorBand& band) {
+  const OrbitalClass stored = stored_class(tiles_, particles);
+  factors_.visit_vv(stored, begin, end, threads, [&](const FactorBand& band) {
     const std::int64_t v = band.particles, plane = v * v;
     Buffer planes(static_cast<std::size_t>(band.count * plane)), scratch;
     std::copy_n(band.planes, band.count * plane, planes.data());
     // Each plane is rotated by its own call, so that its bits do not depend on the band.
     for (std::int64_t k = 0; k < band.count; ++k) {
-      rotate_columns(*rotation_, tiles_, particles, v, planes.data() + k * plane, scratch);
-      rotate_rows(*rotation_, tiles_, particles, v, 0, v, planes.data() + k * plane, scratch);
+      rotate_columns(*rotation_, tiles_, stored, v, planes.data() + k * plane, scratch);
+      rotate_rows(*rotation_, tiles_, stored, v, 0, v, planes.data() + k * plane, scratch);
     }
     visit({band.begin, band.count, v, planes.data()});
   });
@@ -125,7 +137,8 @@ void RotatedFactors::read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std
 void RotatedFactors::copy_rows(const ClassOrbitals& h, const ClassOrbitals& q, std::span<double> out) const {
   if (rotation_ == nullptr) throw std::logic_error("Factors were read before they had been rotated.");
   const std::int64_t row = tiles_.orbitals(q.orbital_class) * auxiliary_;
-  const double* from = of_holes_.at({h.orbital_class, q.orbital_class}).data() + h.begin * row + q.begin * auxiliary_;
+  const Buffer& factors = of_holes_.at({stored_class(tiles_, h.orbital_class), stored_class(tiles_, q.orbital_class)});
+  const double* from = factors.data() + h.begin * row + q.begin * auxiliary_;
   double* to = out.data();
   for (std::int64_t n = 0; n < h.count; ++n, from += row) to = std::copy_n(from, q.count * auxiliary_, to);
 }
@@ -134,7 +147,7 @@ const Buffer& RotatedFactors::vv_of(OrbitalClass c) const {
   std::call_once(vv_read_, [&] {
     std::map<Spin, Buffer> read;
     std::vector<FactorSlab> slabs;
-    for (const auto& [spin, hole, particle] : spins_and_classes) {
+    for (const auto& [spin, hole, particle] : stored_spins(tiles_)) {
       const std::int64_t v = tiles_.orbitals(particle);
       Buffer& vv = read[spin];
       vv = Buffer(static_cast<std::size_t>(v * auxiliary_ * v));
@@ -143,7 +156,7 @@ const Buffer& RotatedFactors::vv_of(OrbitalClass c) const {
     read_slabs(*this, slabs, available_threads());
     vv_ = std::move(read);
   });
-  return vv_.at(spin_of(c));
+  return vv_.at(spin_of(stored_class(tiles_, c)));
 }
 
 Buffer RotatedFactors::of_tiles(const Tile& x, const Tile& y) const {
@@ -202,7 +215,7 @@ void RotatedFactors::read_v2(const std::array<int, 4>& tiles, std::span<double> 
 
 double RotatedFactors::bytes(const TileSpace& tiles, std::int64_t auxiliary) {
   double doubles = 0.0;
-  for (const auto& [spin, hole, particle] : spins_and_classes) {
+  for (const auto& [spin, hole, particle] : stored_spins(tiles)) {
     const auto o = static_cast<double>(tiles.orbitals(hole)), v = static_cast<double>(tiles.orbitals(particle));
     doubles += static_cast<double>(auxiliary) * o * (o + v);
   }
@@ -211,7 +224,7 @@ double RotatedFactors::bytes(const TileSpace& tiles, std::int64_t auxiliary) {
 
 double RotatedFactors::operations(const TileSpace& tiles, std::int64_t auxiliary) {
   double operations = 0.0;
-  for (const auto& [spin, hole, particle] : spins_and_classes) {
+  for (const auto& [spin, hole, particle] : stored_spins(tiles)) {
     const auto o = static_cast<double>(tiles.orbitals(hole)), v = static_cast<double>(tiles.orbitals(particle));
     const auto rotate = [&](OrbitalClass c, double others) {
       for (int irrep = 0; irrep < 8; ++irrep) {

@@ -15,10 +15,11 @@
 namespace trifuse {
 
 /// Factors of integrals in rotated orbitals. The factors that have a hole are in the memory of this process: naux o (o
-/// + v) doubles for each spin. The factors of two particles are rotated when they are read, band by band.
+/// + v) doubles for each spin, or for one spin in a restricted space. The factors of two particles are rotated when
+/// they are read, band by band.
 class RotatedFactors final : public FactorSource {
  public:
-  /// `tiles`: the tiles of an unrestricted space. `factors`: the factors before the rotation; must outlive this.
+  /// `tiles`: the tiles of the orbitals. `factors`: the factors before the rotation; must outlive this.
   RotatedFactors(const TileSpace& tiles, const FactorSource& factors);
   /// Reads the factors that have a hole and rotates both orbitals of each one, on as many threads as OpenMP allows.
   /// `rotation` must outlive this. `go_on`: called by any thread before parts of the work; it may throw to stop

@@ -67,10 +67,26 @@ void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation
   copy_matrix(u.size, l.size, matrix.values.data() + offset_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
 }
 
-/// The blocks of V2 that are rotated: all that triples need, or none if there are factors.
-BlockIndex rotated_v2_blocks(const TileSource& source) {
+/// All blocks, or only those with the spins alpha, beta, alpha, beta.
+BlockIndex needed_blocks(const TileSpace& space, BlockIndex all, bool opposite_spins) {
+  if (!opposite_spins) return all;
+  BlockIndex needed;
+  for (const Block& block : all.blocks()) {
+    const auto is = [&](std::size_t d, Spin spin) { return space[block.tiles[d]].spin() == spin; };
+    if (!is(0, Spin::alpha) || !is(1, Spin::beta) || !is(2, Spin::alpha) || !is(3, Spin::beta)) continue;
+    needed.add(block.tiles, block.key, block.size);
+  }
+  return needed;
+}
+
+BlockIndex rotated_t2_blocks(const TileSpace& space, bool opposite_spins) {
+  return needed_blocks(space, t2_blocks(space), opposite_spins);
+}
+
+/// The blocks of V2 that are rotated: those that triples need, or none if there are factors.
+BlockIndex rotated_v2_blocks(const TileSource& source, bool opposite_spins) {
   if (!source.has_integrals() || source.factors() != nullptr) return {};
-  return triples_v2_blocks(source.tiles());
+  return needed_blocks(source.tiles(), triples_v2_blocks(source.tiles()), opposite_spins);
 }
 
 }  // namespace
@@ -79,7 +95,7 @@ double RotationCost::peak(int ranks) const {
   return RotatedTensor::peak_bytes(bytes / ranks, largest_group) + factor_bytes;
 }
 
-RotationCost rotation_cost(const TileSource& source) {
+RotationCost rotation_cost(const TileSource& source, bool opposite_spins) {
   const TileSpace& space = source.tiles();
   const auto [hole_tile, particle_tile] = largest_tiles(space);
   std::int64_t holes = 0, particles = 0;  // sizes of the largest runs
@@ -94,7 +110,7 @@ RotationCost rotation_cost(const TileSource& source) {
     const std::int64_t lower = particle_tile * particle_tile * holes * particles;
     group = std::max({group, lower, hole_tile * particle_tile * particles * particles});
   }
-  const BlockIndex t2 = t2_blocks(space), v2 = rotated_v2_blocks(source);
+  const BlockIndex t2 = rotated_t2_blocks(space, opposite_spins), v2 = rotated_v2_blocks(source, opposite_spins);
   constexpr double width = sizeof(double);
   RotationCost cost{width * static_cast<double>(t2.doubles() + v2.doubles()), width * static_cast<double>(group),
                     RotatedTensor::operations(space, t2) + RotatedTensor::operations(space, v2), 0.0};
@@ -111,8 +127,12 @@ struct SemicanonicalSource::Numbers {
   std::optional<RotatedTensor> v2;
 };
 
-SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source)
-    : source_(source), fock_source_(fock_source), rotation_(fock_source), cost_(rotation_cost(source)) {
+SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source, bool opposite_spins)
+    : source_(source),
+      fock_source_(fock_source),
+      opposite_spins_(opposite_spins),
+      rotation_(fock_source),
+      cost_(rotation_cost(source, opposite_spins)) {
   if (source.factors() != nullptr) factors_ = std::make_unique<RotatedFactors>(tiles(), *source.factors());
 }
 
@@ -143,7 +163,8 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
   const auto read_t2 = [&](const std::array<int, 4>& t, std::span<double> block) {
     source_.read_t2(t[0], t[1], t[2], t[3], block);
   };
-  RotatedTensor t2(space, t2_blocks(space), rotation_, read_t2, concurrent, go_on, communicator);
+  RotatedTensor t2(space, rotated_t2_blocks(space, opposite_spins_), rotation_, read_t2, concurrent, go_on,
+                   communicator);
   std::optional<RotatedTensor> v2;
   const std::shared_ptr<const void> held = acquire_factors_of_ranks(source_.factors(), communicator, stop);
   if (factors_) run_collectively(communicator, [&] { factors_->rotate(rotation_, go_on); });
@@ -151,7 +172,7 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
     const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
       source_.read_v2(t[0], t[1], t[2], t[3], block);
     };
-    v2.emplace(space, rotated_v2_blocks(source_), rotation_, read_v2, concurrent, go_on, communicator);
+    v2.emplace(space, rotated_v2_blocks(source_, opposite_spins_), rotation_, read_v2, concurrent, go_on, communicator);
   }
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }

@@ -23,22 +23,24 @@ struct RotationCost {
   double peak(int ranks) const;
 };
 /// Cost of the rotation of T2 and, if `source` has integrals, of V2. If the integrals have factors, the factors are
-/// rotated in place of V2.
-RotationCost rotation_cost(const TileSource& source);
+/// rotated in place of V2. `opposite_spins`: as in SemicanonicalSource.
+RotationCost rotation_cost(const TileSource& source, bool opposite_spins = false);
 
 /// Amplitudes and integrals in semicanonical orbitals.
 ///
 /// For each spin and irrep the occupied and the virtual block of the Fock matrix are diagonalised. The eigenvalues are
 /// the orbital energies. T1, T2, V2 and the remaining f_ov are rotated. If f_ov t2 is added to the disconnected
-/// triples, the result is the standard ROHF-CCSD(T) (Watts, Gauss and Bartlett, J. Chem. Phys. 98, 8718 (1993)).
+/// triples, the result is (T) of a reference whose orbitals are not canonical, e.g. the standard ROHF-CCSD(T) (Watts,
+/// Gauss and Bartlett, J. Chem. Phys. 98, 8718 (1993)). In a restricted space both spins have the same rotation.
 ///
 /// Call order: constructor, rotate(), read functions. Orbital energies are available before `rotate`.
 class SemicanonicalSource final : public TileSource {
  public:
   /// Determines the orbitals. `source`: amplitudes, tiles and, if it has them, integrals. `fock_source`: the Fock
-  /// matrix, which defines the rotation. Both must outlive this object. Throws InputError if `fock_source` has no Fock
-  /// matrix.
-  SemicanonicalSource(const TileSource& source, const TileSource& fock_source);
+  /// matrix, which defines the rotation. Both must outlive this object. `opposite_spins`: true if the readers need only
+  /// the blocks of T2 and V2 with the spins alpha, beta, alpha, beta, as those of the spin-adapted formulation; then
+  /// the other blocks are neither rotated nor readable. Throws InputError if `fock_source` has no Fock matrix.
+  SemicanonicalSource(const TileSource& source, const TileSource& fock_source, bool opposite_spins = false);
   ~SemicanonicalSource() override;
 
   /// Reads and rotates all amplitudes and integrals. A second call does nothing. Collective if `communicator` is not
@@ -56,6 +58,7 @@ class SemicanonicalSource final : public TileSource {
   bool has_integrals() const override { return source_.has_integrals(); }
   bool has_fock() const override { return true; }
   bool concurrent_reads() const override { return true; }
+  bool opposite_spin_blocks_suffice() const override { return tiles().restricted(); }
   const FactorSource* factors() const override { return factors_.get(); }
   void read_fock(int g6, int g5, std::span<double> block) const override;
   void read_t1(int p, int h, std::span<double> block) const override;
@@ -69,6 +72,7 @@ class SemicanonicalSource final : public TileSource {
 
   const TileSource& source_;
   const TileSource& fock_source_;
+  bool opposite_spins_;
   OrbitalRotation rotation_;
   RotationCost cost_;
   std::unique_ptr<RotatedFactors> factors_;  ///< null if the source has none

@@ -207,7 +207,9 @@ TEST_F(Descriptions, OfNumbersAreChecked) {
     expect_refused([&](Description& d) { d.all.kind = value; }, "trifuse_kind");
     expect_refused([&](Description& d) { d.all.has_integrals = value; }, "0 or 1");
     expect_refused([&](Description& d) { d.all.has_fock = value; }, "0 or 1");
-    expect_refused([&](Description& d) { d.all.fock_in_triples = value; }, "0 or 1");
+  }
+  for (const std::int32_t value : {-2, 2, 1 << 30}) {
+    expect_refused([&](Description& d) { d.all.fock_in_triples = value; }, "not stated");
   }
   expect_refused([](Description& d) { d.all.fock_in_triples = 1; }, "has_fock");
   trifuse_status status;

@@ -39,7 +39,7 @@ TEST(FockInTriples, OfADescriptionGivesTheNumberOfTheDump) {
     trifuse_set_rohf(&described.status, described.calculation, rohf);
     return described.energy();
   };
-  for (const std::int32_t fock_in_triples : {1, 0}) {
+  for (const std::int32_t fock_in_triples : {1, 0, -1}) {
     SCOPED_TRACE(fock_in_triples);
     description.all.fock_in_triples = fock_in_triples;
     // Blocks delivered by a reader, and blocks set one by one.

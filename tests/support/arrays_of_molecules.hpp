@@ -20,6 +20,7 @@ class ArraysOfMolecule {
     SourceInfo info;
     info.path = "arrays";
     info.reference = molecule.reference;
+    info.fock_in_triples = FockInTriples::left_out;  // as for the made-up molecule itself
     source_ = held_.open(std::move(info));
   }
 
