@@ -70,7 +70,7 @@ def triples(
     ovoo           [o,v,o,o]       (ia|jk)
     ovov           [o,v,o,v]       (ia|jb)
     oovv           [o,o,v,v]       (ij|ab), optional; makes the check of the input sharp
-    fock           [o+v,o+v]       Fock matrix, occupied orbitals first; optional
+    fock           [o+v,o+v]       Fock matrix, occupied orbitals first; optional; without it orbitals must be canonical
     irrep_occ      [o]             irreps 0 to 7, ascending integers; optional, with irrep_vir
     irrep_vir      [v]
     =============  ==============  ==================================================================
@@ -99,7 +99,8 @@ def triples(
         Of the left and of the right amplitudes: ccsd (default), reg-ccsd (solved with that omega2, hartree) or lambda.
     fock_in_triples
         True: the disconnected triples have the term f_ov t2, as PySCF's. It needs the Fock matrix. False: they do not.
-        Default: they have it if there is a Fock matrix whose f_ov is not zero.
+        Default: RHF and UHF have it if `fock` has an f_ov that is not zero, ROHF does not. Orbitals that `fock` couples
+        within the occupied or the virtual ones (localised, Kohn-Sham, Brueckner) are rotated, and the result says so.
     correlation_energy, scf_energy
         Energies of the program that made the arrays, hartree. The first one is compared with the arrays.
     convergence
@@ -167,7 +168,7 @@ def triples(
         given, found, *_kind(given, kind, kind_omega2), fock_in_triples=_stated(fock_in_triples, facts.fock_in_triples),
         correlation_energy=_stated(correlation_energy, facts.correlation_energy),
         scf_energy=_stated(scf_energy, facts.scf_energy), convergence=_stated(convergence, facts.convergence),
-        source="the arrays")
+        molecule=facts.molecule or "", basis=facts.basis or "", source="the arrays")
     left_amplitudes = None
     if left is not None:
         if not isinstance(left, Mapping):
