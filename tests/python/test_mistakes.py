@@ -71,6 +71,10 @@ def mistakes_with_arrays():
     yield "molecules that are one mapping", lambda: trifuse.triples_many(arrays), "must be a list of molecules"
     yield "molecules that are a number", lambda: trifuse.triples_many(5), "must be a list of molecules"
     yield "workers", lambda: trifuse.triples_many([arrays], workers="two"), "workers is 'two'"
+    yield "plan of a number", lambda: trifuse.plan(5), "path is 5"
+    yield "plan with an assumption that is a list", lambda: trifuse.plan(occupied=2, virtual=4, assume=[1]), "assume is .1."
+    yield "plan with an assumption that is text", lambda: trifuse.plan(occupied=2, virtual=4, assume={"network": "x"}), "network is 'x'"
+    yield "plan with NUL", lambda: trifuse.plan(occupied=2, virtual=4, form="a\0"), "form is .* without NUL"
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "d.h5")
         yield "number for an array", lambda: trifuse.write_dump(path, **{**arrays, "t1": 5.0}), "t1 is a single number"
