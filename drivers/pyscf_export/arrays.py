@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 
+from .calculation import active_sizes, on_host
 from .errors import ExportError
 
 # PySCF's names of the integrals (pq|rs): o v are alpha orbitals, O V beta ones.
@@ -26,6 +27,20 @@ def amplitude_arrays(orbitals, t1, t2):
         arrays = [("t1_a", "ov", t1[0]), ("t1_b", "OV", t1[1]),
                   ("t2_aa", "oovv", t2[0]), ("t2_ab", "oOvV", t2[1]), ("t2_bb", "OOVV", t2[2])]
     return [Array(name, classes, values, values.__getitem__) for name, classes, values in arrays]
+
+
+def check_integrals(cc, eris, fitted):
+    """Raises ExportError if `eris` are not integrals for the orbitals of this object. `fitted`: only the Fock matrix matters."""
+    sizes = active_sizes(cc)
+    names = () if fitted else RESTRICTED_INTEGRALS if len(sizes) == 1 else SPIN_INTEGRALS
+    missing = [name for name in ("fock", "mo_energy", "mo_coeff", *names) if getattr(eris, name, None) is None]
+    if missing:
+        raise ExportError(f"eris has no {missing[0]}; give the integrals that ao2mo() of this object returns.")
+    matrices = eris.fock if len(sizes) == 2 else (eris.fock,)
+    shapes = [np.shape(matrix) for matrix in matrices]
+    if shapes != [(o + v,) * 2 for o, v in sizes]:
+        raise ExportError(f"the Fock matrix of eris has {shapes[0][-1] if shapes and shapes[0] else 0} orbitals, but this object "
+                          f"has {sum(sizes[0])} active ones; give the integrals that ao2mo() of this object returns.")
 
 
 def integral_arrays(orbitals, eris):
@@ -54,7 +69,7 @@ def factor_arrays(cc, orbitals, eris):
         o, v = (len(orbitals.order[c]) for c in spin)
         order = np.concatenate([orbitals.order[spin[0]], o + orbitals.order[spin[1]]])
         b, c = np.tril_indices(v)
-        spins.append((suffix, o, np.asarray(mo[:, order], order="F"), (slice(None), o + b, o + c)))
+        spins.append((suffix, o, np.asarray(on_host(mo).real[:, order], order="F"), (slice(None), o + b, o + c)))
         for name, shape in (("oo", (o, o)), ("ov", (o, v)), ("vv", (v * (v + 1) // 2,))):
             arrays[f"factors_{name}{suffix}"] = np.empty((naux, *shape))
     begin = 0

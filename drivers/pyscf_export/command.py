@@ -2,12 +2,15 @@
 """The program: reads a molecule, runs SCF and CCSD with PySCF, and writes their dumps."""
 
 import argparse
+import contextlib
+import io
 import os
+import re
 import warnings
 
 import numpy as np
 
-from .dump_file import may_take
+from .dump_file import check_target
 from .errors import ExportError
 from .regularized import solve_regularized_ccsd
 from .write_dumps import write_dump, write_lambda_dump, write_left_dump
@@ -28,7 +31,11 @@ def _arguments(argv):
     add("--charge", type=int, default=0, help="charge of the molecule (default 0)")
     add("--spin", type=int, default=0, help="number of unpaired electrons (default 0)")
     add("--reference", choices=("rhf", "uhf", "rohf"), help="default: rhf without unpaired electrons, else uhf")
-    add("--frozen", type=int, default=0, help="number of frozen core orbitals (default 0)")
+    add("--frozen", type=_frozen, default=0, metavar="N|LIST",
+        help="number of frozen core orbitals (default 0), or a list of frozen orbitals counted from 0, for example 0,1,12-14")
+    add("--density-fit", nargs="?", const="", metavar="AUXBASIS",
+        help="density fitting in SCF and CCSD, with this auxiliary basis or PySCF's default; the dump has the factors")
+    add("--ecp", metavar="NAME", help="effective core potentials that PySCF knows, for example lanl2dz")
     add("--symmetry", action="store_true", help="use point-group symmetry; the dump then carries the irreps")
     add("--omega2", type=float, help="also solve the regularised CCSD with this omega^2 in hartree and write its "
                                      "left-hand dump")
@@ -56,25 +63,79 @@ def _arguments(argv):
     return parser, options
 
 
-def _molecule(options):
+def _frozen(text):
+    """--frozen as PySCF takes it: a number, or a list of orbitals counted from 0."""
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    orbitals = []
+    for part in text.split(","):
+        ends = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if not ends or not text.strip(","):
+            raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor a list such as 0,1,12-14")
+        orbitals += range(int(ends[1]), int(ends[2] or ends[1]) + 1)
+    if len(set(orbitals)) < len(orbitals):
+        raise argparse.ArgumentTypeError(f"{text!r} names an orbital twice")
+    return orbitals
+
+
+def _check_labels(options):
+    """Refuses atoms that PySCF would take for another atom than other programs do.
+
+    PySCF drops the characters @ and : of a label, with which Psi4 and ORCA write an atom without charge and electrons.
+    """
+    with open(options.molecule, encoding="utf-8", errors="replace") as file:
+        count, *lines = file.read().splitlines() or [""]
+    atoms = int(count) if count.strip().isdecimal() else 0  # 0: PySCF refuses the file
+    for line in lines[1:1 + atoms]:
+        label = line.split()[0] if line.split() else ""
+        if label and not re.fullmatch(r"[a-z]{1,2}[-_.]?\d*|\d+|(?:ghost|x)[-_.:]?[a-z]{1,2}\d*", label, re.IGNORECASE):
+            raise ExportError(f"{options.molecule}: the label {label} is not understood; write the symbol of an element (He), or "
+                              "ghost-He for its basis functions without charge and electrons.")
+
+
+@contextlib.contextmanager
+def _quietly():
+    """Keeps what PySCF prints and warns of, before it raises an exception, from the user."""
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _core_potentials(atoms, name):
+    """The effective core potentials of this name for those elements that have one: names by element."""
     from pyscf import gto
 
+    labels = [label for label, _ in gto.format_atom(atoms)] if name else []
+    elements = {gto.mole._std_symbol(label) for label in labels if not gto.mole.is_ghost_atom(label)}
+    found = {element: name for element in elements if gto.basis.load_ecp(name, element)}
+    if name and not found:
+        raise ExportError(f"--ecp {name}: none of these elements has such a core potential.")
+    return found
+
+
+def _molecule(options):
+    from pyscf import df, gto
+
     try:
+        _check_labels(options)
         atoms = gto.fromfile(options.molecule, format="xyz")
     except OSError as error:
         raise ExportError(f"{options.molecule}: cannot be read ({error.strerror}).") from error
     except (ValueError, IndexError, KeyError, RuntimeError) as error:
         raise ExportError(f"{options.molecule}: this is not an xyz file (number of atoms, comment, atoms).") from error
     try:
-        with warnings.catch_warnings():  # the error below reports an unknown basis
-            warnings.simplefilter("ignore")
+        with _quietly():  # the error below reports an unknown basis
             mol = gto.M(atom=atoms, basis=options.basis, charge=options.charge, spin=options.spin,
-                        symmetry=options.symmetry, verbose=options.verbose, parse_arg=False)
+                        symmetry=options.symmetry, verbose=options.verbose, parse_arg=False, ecp=_core_potentials(atoms, options.ecp))
+            if options.density_fit:
+                df.addons.make_auxmol(mol, options.density_fit)
+    except ExportError:
+        raise
     except Exception as error:  # PySCF raises many kinds for an unknown element or basis or an impossible spin
         raise ExportError(f"PySCF refuses this molecule: {' '.join(str(error).split())}") from error
     if options.memory:
         mol.max_memory = options.memory
-    if not 0 <= options.frozen <= min(mol.nelec):
+    if isinstance(options.frozen, int) and not 0 <= options.frozen <= min(mol.nelec):
         raise ExportError(f"--frozen is {options.frozen}, but 0 to {min(mol.nelec)} orbitals can be frozen.")
     return mol
 
@@ -82,7 +143,7 @@ def _molecule(options):
 def _run(options):
     for name, kind in ((options.output, "ccsd"), (options.left, "reg-ccsd"), (options.lambda_dump, "lambda")):
         if name:
-            may_take(name, kind, options.overwrite)
+            check_target(name, kind, options.overwrite)
     mol = _molecule(options)
 
     import pyscf.cc
@@ -90,6 +151,10 @@ def _run(options):
 
     reference = options.reference or ("rhf" if options.spin == 0 else "uhf")
     mf = {"rhf": scf.RHF, "uhf": scf.UHF, "rohf": scf.ROHF}[reference](mol)
+    if options.density_fit is not None:
+        mf = mf.density_fit(auxbasis=options.density_fit or None)
+    if isinstance(options.frozen, list) and max(options.frozen) >= mol.nao:
+        raise ExportError(f"--frozen names the orbital {max(options.frozen)}, but the orbitals are 0 to {mol.nao - 1}.")
     mf.set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200).run()
     if not mf.converged:
         raise RuntimeError("the SCF did not converge; write a script with a better initial guess, see write_dump.")
@@ -114,7 +179,7 @@ def _run(options):
         mycc.solve_lambda(eris=eris)
         if not mycc.converged_lambda:
             raise RuntimeError("the Lambda equations did not converge.")
-        write_lambda_dump(mycc, options.lambda_dump, overwrite=options.overwrite)
+        write_lambda_dump(mycc, options.lambda_dump, overwrite=options.overwrite, eris=eris)
         print(f"Lambda left-hand dump  {options.lambda_dump}")
     if options.triples:
         print(f"E(T) of PySCF          {mycc.ccsd_t(eris=eris):20.12f}")

@@ -68,7 +68,7 @@ def may_take(filename, kind, overwrite, program="PySCF "):
     """True if the file exists and may be replaced. Raises ExportError if it must not be replaced."""
     try:
         mode = os.lstat(filename).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     name = os.fsdecode(filename)
     if stat.S_ISLNK(mode):
@@ -83,14 +83,33 @@ def may_take(filename, kind, overwrite, program="PySCF "):
     return True
 
 
+def check_target(filename, kind, overwrite, program="PySCF "):
+    """Raises ExportError if a dump of this name cannot be written: its folder is missing or full, or the file must be kept.
+
+    To be called before a long calculation. It makes a file in the folder and removes it again.
+    """
+    filename = os.path.abspath(os.fsdecode(filename))
+    existed = may_take(filename, kind, overwrite, program)
+    partial, descriptor = _create_beside(filename)
+    os.close(descriptor)
+    os.remove(partial)
+    return existed
+
+
 def _create_beside(filename):
     """A new, empty file in the same directory: its name and descriptor. Links are never followed."""
     directory, name = os.path.split(filename)
     stem = os.fsdecode(os.fsencode(name)[:200])  # file systems allow names of 255 bytes
     while True:
         partial = os.path.join(directory, f"{stem}.partial-{secrets.token_hex(8)}")
-        with contextlib.suppress(FileExistsError):
+        try:
             return partial, os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            cure = "make it, or name another one" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else \
+                "name another folder, or make this one writable"
+            raise ExportError(f"{filename}: no file can be made in the folder {directory} ({error.strerror}); {cure}.") from error
 
 
 def _take_name(partial, filename, existed, kind, overwrite, program):
@@ -127,6 +146,10 @@ def new_dump(filename, kind, overwrite, program="PySCF "):
             dump.seal()
         os.fsync(descriptor)
         _take_name(partial, filename, existed, kind, overwrite, program)
+    except OSError as error:
+        if partial not in str(error):
+            raise
+        raise OSError(f"{filename}: cannot be written ({str(error).replace(partial, 'its temporary file')}).") from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(partial)

@@ -5,11 +5,8 @@ import collections
 
 import numpy as np
 
+from .calculation import is_periodic, on_host, per_spin
 from .errors import ExportError
-
-# If an off-diagonal element of the Fock matrix exceeds this, the orbitals are not canonical. The elements of an SCF with
-# PySCF's default thresholds are smaller by one or two orders of magnitude.
-NON_CANONICAL = 1e-3
 
 # Amplitudes that symmetry forbids are rounding errors.
 FORBIDDEN = 1e-8
@@ -28,36 +25,50 @@ def orbitals_of(cc, eris, t1, t2):
     from pyscf.cc import uccsd
 
     restricted = not isinstance(cc, uccsd.UCCSD)
-    per_spin = (lambda x: (x,)) if restricted else tuple
     nocc, energies, fock, irreps = {}, {}, {}, {}
-    for spin, n, e, f, mo in zip(("ov", "OV"), per_spin(cc.nocc), per_spin(eris.mo_energy), per_spin(eris.fock),
-                                 per_spin(eris.mo_coeff)):
-        nocc[spin[0]], fock[spin[0]] = n, np.asarray(f)
-        ids = _irrep_numbers(cc, mo)
+    for spin, n, e, f, mo in zip(("ov", "OV"), *(per_spin(cc, each) for each in (cc.nocc, eris.mo_energy, eris.fock,
+                                                                                eris.mo_coeff))):
+        nocc[spin[0]], fock[spin[0]] = n, on_host(f).real
+        # At the Gamma point PySCF adds the Madelung constant to mo_energy. The amplitudes belong to the Fock matrix without it.
+        e = fock[spin[0]].diagonal() if is_periodic(cc) else on_host(e).real
+        ids = _irrep_numbers(cc, on_host(mo).real)
         for c, part in zip(spin, (slice(None, n), slice(n, None))):
-            energies[c] = np.asarray(e)[part]
+            energies[c] = e[part]
             irreps[c] = None if ids is None else ids[part]
     if any(i is None for i in irreps.values()):
         irreps = None
     else:
-        _check_symmetric(per_spin(t1), per_spin(t2), irreps)
+        _check_symmetric(per_spin(cc, t1), per_spin(cc, t2), irreps)
     # Orbitals of an irrep are neighbours and keep their order.
     order = {c: np.argsort(irreps[c] if irreps else np.zeros(len(e)), kind="stable") for c, e in energies.items()}
-    reference = _reference(cc, restricted, fock, nocc)
-    return Orbitals(restricted, reference, ("",) if restricted else ("_a", "_b"), nocc, energies, fock, irreps, order)
+    return Orbitals(restricted, _reference(cc, restricted), ("",) if restricted else ("_a", "_b"), nocc, energies, fock, irreps,
+                    order)
 
 
-def _reference(cc, restricted, fock, nocc):
-    coupling = max(abs(matrix - np.diag(np.diag(matrix))).max(initial=0.0) for matrix in fock.values())
+def _reference(cc, restricted):
     if restricted:
-        if coupling > NON_CANONICAL:
-            raise ExportError(f"the orbitals are not canonical (off-diagonal Fock matrix elements up to {coupling:.1e} "
-                              "hartree); converge the SCF and use its canonical orbitals.")
         return "RHF"
     # pyscf.cc.CCSD turns an ROHF object into a UHF object. Only the equal orbitals of both spins show this.
-    alpha, beta = cc.mo_coeff
-    same_orbitals = alpha.shape == beta.shape and np.array_equal(alpha, beta) and nocc["o"] != nocc["O"]
-    return "ROHF" if same_orbitals or coupling > NON_CANONICAL else "UHF"
+    alpha, beta = (on_host(each) for each in cc.mo_coeff)
+    occupied = [int(n) for n in cc.nocc]
+    return "ROHF" if alpha.shape == beta.shape and np.array_equal(alpha, beta) and occupied[0] != occupied[1] else "UHF"
+
+
+def coupling_within_spaces(cc, eris):
+    """The largest off-diagonal element of the Fock matrix between two occupied or two virtual orbitals, hartree.
+
+    0 for an ROHF reference, whose orbitals are never canonical for both spins.
+    """
+    from pyscf.cc import uccsd
+
+    if _reference(cc, not isinstance(cc, uccsd.UCCSD)) == "ROHF":
+        return 0.0
+    largest = 0.0
+    for n, matrix in zip(per_spin(cc, cc.nocc), per_spin(cc, eris.fock)):
+        for part in (slice(None, n), slice(n, None)):
+            block = on_host(matrix)[part, part]
+            largest = max(largest, abs(block - np.diag(np.diag(block))).max(initial=0.0))
+    return largest
 
 
 def _irrep_numbers(cc, mo):

@@ -2,9 +2,11 @@
 """The regularised CCSD, whose amplitudes are the left-hand ones of Reg-CCSD(T)."""
 
 import copy
+import numbers
 
 import numpy as np
 
+from .arrays import check_integrals
 from .calculation import check_supported
 from .errors import ExportError
 
@@ -18,18 +20,22 @@ def solve_regularized_ccsd(mf_or_cc, omega2, frozen=None, eris=None):
     """
     import pyscf.cc
     from pyscf.cc import ccsd
+    from pyscf.scf import hf
 
-    if not np.isfinite(omega2) or omega2 < 0:
-        raise ExportError(f"omega2 is {omega2}, but it must be a number of at least 0, in hartree.")
+    if not isinstance(omega2, numbers.Real) or not np.isfinite(omega2) or omega2 < 0:
+        raise ExportError(f"omega2 is {omega2!r}, but it must be a number of at least 0, in hartree.")
     if isinstance(mf_or_cc, ccsd.CCSDBase):
         if frozen is not None:
             raise ExportError("the CCSD object determines the frozen orbitals; set frozen there.")
         genuine = mf_or_cc
+    elif not isinstance(mf_or_cc, hf.SCF):
+        raise ExportError(f"{type(mf_or_cc).__name__} is not a PySCF object; give a CCSD object, or the mean field for it.")
     else:
         genuine = pyscf.cc.CCSD(mf_or_cc, frozen)
     check_supported(genuine)
     if eris is None:
         eris = genuine.ao2mo(genuine.mo_coeff)
+    check_integrals(genuine, eris, False)
 
     reg = genuine.copy()
     reg.t1 = reg.t2 = reg.l1 = reg.l2 = reg.e_corr = None

@@ -1,11 +1,15 @@
 # mypy: ignore-errors
 """The dumps of a coupled-cluster object: amplitudes with all that the triples need, and left-hand amplitudes alone."""
 
+import warnings
+
 import numpy as np
 
-from .arrays import amplitude_arrays, factor_arrays, integral_arrays, integrals_of_energy
-from .calculation import auxiliary_basis, check_converged, check_supported, fock_only, is_density_fitted, provenance
-from .dump_file import may_take, new_dump
+from .amplitudes import checked_amplitudes, solved_lambda
+from .arrays import amplitude_arrays, check_integrals, factor_arrays, integral_arrays, integrals_of_energy
+from .calculation import (auxiliary_basis, check_converged, check_supported, convergence_of, fock_only, is_density_fitted,
+                          provenance, scf_warning, with_real_orbitals)
+from .dump_file import check_target, new_dump
 from .errors import ExportError
 from .orbitals import fock_matrices, orbital_numbers, orbitals_of
 from .regularized import omega2_of
@@ -20,20 +24,24 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
     `overwrite`: True replaces any file or link of this name.
     """
     check_supported(cc)
+    cc = with_real_orbitals(cc)
     check_converged(cc, allow_unconverged)
-    may_take(filename, _kind(cc), overwrite)  # before the integrals are transformed
+    check_target(filename, _kind(cc), overwrite)  # before the integrals are transformed
+    t1, t2 = checked_amplitudes(cc, cc.t1, cc.t2)
     factors = factors and is_density_fitted(cc)
     if eris is None:
         eris = fock_only(cc) if factors else cc.ao2mo(cc.mo_coeff)
-    orbitals = orbitals_of(cc, eris, cc.t1, cc.t2)
+    check_integrals(cc, eris, factors)
+    orbitals = orbitals_of(cc, eris, t1, t2)
     integrals = factor_arrays(cc, orbitals, eris) if factors else None
     with new_dump(filename, _kind(cc), overwrite) as file:
         _write_header(file, cc, orbitals, comment, integrals)
-        energy = cc.energy(cc.t1, cc.t2, integrals_of_energy(integrals, orbitals, eris) if factors else eris)
-        file.attrs["correlation_energy"] = float(energy)
-        file.attrs["scf_energy"] = float(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf)
+        energy = cc.energy(t1, t2, integrals_of_energy(integrals, orbitals, eris) if factors else eris)
+        file.attrs["correlation_energy"] = float(np.real(energy))
+        file.attrs["scf_energy"] = float(np.real(cc._scf.e_tot if getattr(cc, "e_hf", None) is None else cc.e_hf))
+        _write_convergence(file, convergence_of(cc))
         file.attrs["fock_in_triples"] = 1  # PySCF adds f_ov t2; without it the last digits differ if the SCF is not tight
-        _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
+        _write_ordered(file, amplitude_arrays(orbitals, t1, t2), orbitals)
         for name, matrix in fock_matrices(orbitals).items():
             file.write_array(name, matrix)
         if factors:
@@ -55,16 +63,21 @@ def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=Fal
     if omega2 is not None and omega2 != solved:
         raise ExportError(f"these amplitudes were solved with omega2 = {solved}, not {omega2}.")
     check_converged(cc, allow_unconverged)
-    orbitals = orbitals_of(cc, fock_only(cc), cc.t1, cc.t2)
+    t1, t2 = checked_amplitudes(cc, cc.t1, cc.t2)
+    orbitals = orbitals_of(cc, fock_only(cc), t1, t2)
     with new_dump(filename, _kind(cc), overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         # After the last iteration e_corr is the energy of these amplitudes. It does not contain the shift.
-        file.attrs["correlation_energy"] = float(cc.e_corr)
-        _write_ordered(file, amplitude_arrays(orbitals, cc.t1, cc.t2), orbitals)
+        file.attrs["correlation_energy"] = float(np.real(cc.e_corr))
+        _write_convergence(file, convergence_of(cc))
+        _write_ordered(file, amplitude_arrays(orbitals, t1, t2), orbitals)
 
 
-def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwrite=False):
+def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwrite=False, eris=None):
     """Write the Lambda amplitudes as a left-hand dump. Solves the Lambda equations first if necessary.
+
+    Lambda amplitudes that are older than t1 and t2 are refused: one iteration of the Lambda equations would change them.
+    `eris`: integrals from `cc.ao2mo()`; without them the integrals are transformed again.
 
     Lambda_2 = 1/4 sum lambda_ij^ab i^+ j^+ b a over spin orbitals. PySCF's l1 and l2 are these lambda in the order
     [i,a] and [i,j,a,b]: of UCCSD for the spin cases aa, ab, bb, and of RCCSD for i, a alpha and j, b beta (no
@@ -75,16 +88,17 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
     if omega2_of(cc) is not None:
         raise ExportError("these amplitudes are regularised; Lambda amplitudes need the standard CCSD.")
     check_converged(cc, allow_unconverged)
-    may_take(filename, "lambda", overwrite)
-    if cc.l1 is None or cc.l2 is None:
-        cc.solve_lambda()
-    if not cc.converged_lambda and not allow_unconverged:
-        raise ExportError("the Lambda equations are not converged; raise max_cycle and call solve_lambda again.")
-    orbitals = orbitals_of(cc, fock_only(cc), cc.l1, cc.l2)
+    check_target(filename, "lambda", overwrite)
+    t1, t2 = checked_amplitudes(cc, cc.t1, cc.t2)
+    l1, l2, warning = solved_lambda(cc, t1, t2, eris, allow_unconverged)
+    if warning:
+        warnings.warn(warning, stacklevel=2)
+    orbitals = orbitals_of(cc, fock_only(cc), l1, l2)
     with new_dump(filename, "lambda", overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         file.set_string("amplitudes", "lambda")
-        _write_ordered(file, amplitude_arrays(orbitals, cc.l1, cc.l2), orbitals)
+        _write_convergence(file, float(cc.conv_tol_normt) if cc.converged_lambda and cc.conv_tol_normt else None)
+        _write_ordered(file, amplitude_arrays(orbitals, l1, l2), orbitals)
 
 
 def _kind(cc):
@@ -102,16 +116,30 @@ def _write_header(file, cc, orbitals, comment, factors=None):
         strings = {**provenance(cc), "factorization": "density-fitting", "auxiliary_basis": auxiliary_basis(cc)}
         file.begin(orbitals.reference, _kind(cc), omega2_of(cc), largest, strings, version=2)
     if not cc.converged:
-        comment += " (CCSD not converged)"
+        comment += " (CCSD not converged)" if cc.e_corr is not None else " (amplitudes set or restored)"
+    if scf := scf_warning(cc, orbitals):
+        comment += f" ({scf.split(';')[0]})"
+        warnings.warn(scf, stacklevel=3)
     if comment:
         file.set_string("comment", comment)
     for name, numbers in orbital_numbers(orbitals).items():
         file.write_array(name, numbers)
 
 
+def _write_convergence(file, threshold):
+    if threshold is not None:
+        file.attrs["convergence"] = threshold
+
+
 def _write_ordered(file, arrays, orbitals):
     """Writes datasets in the order of the dump, one value of the first index at a time."""
     for array in arrays:
         rest = np.ix_(*(orbitals.order[c] for c in array.classes[1:]))
-        rows = (np.asarray(array.rows(slice(i, i + 1)))[0][rest] for i in orbitals.order[array.classes[0]])
+        rows = (_real(array, np.asarray(array.rows(slice(i, i + 1)))[0])[rest] for i in orbitals.order[array.classes[0]])
         file.write(array.name, tuple(len(orbitals.order[c]) for c in array.classes), "f8", rows)
+
+
+def _real(array, row):
+    if np.iscomplexobj(row) and np.any(row.imag):
+        raise ExportError(f"{array.name} is complex; only real orbitals can be exported.")
+    return row.real

@@ -3,6 +3,7 @@
     pip install '.[pyscf]' && python3 inputs/arrays/gamma_point.py
 
 Orbitals and integrals are real at the Gamma point, so the arrays have the symmetries of those of a molecule.
+`trifuse.pyscf.ccsd_t(mycc)` takes the arrays from the object itself; the function below shows what they are.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ def triples(mycc, eris):
     integrals = {name: np.asarray(getattr(eris, name)) for name in ("ovoo", "ovov", "oovv")}
     return trifuse.triples(
         t1=mycc.t1, t2=mycc.t2, eps_occ=energies[:o], eps_vir=energies[o:], ovvv=eris.get_ovvv(), **integrals,
-        fock=eris.fock, fock_in_triples=True, correlation_energy=mycc.e_corr, scf_energy=mycc._scf.e_tot)
+        fock=eris.fock, correlation_energy=mycc.e_corr, scf_energy=mycc._scf.e_tot, convergence=mycc.conv_tol_normt)
 
 
 def main():

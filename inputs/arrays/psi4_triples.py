@@ -18,10 +18,12 @@ def triples(wfn):
     integrals = {name: np.asarray(mints.mo_eri(*(spaces[space] for space in name)))  # (pq|rs)
                  for name in ("ovvv", "ovoo", "ovov")}
     integrals["oovv"] = np.asarray(mints.mo_eri(occupied, occupied, virtual, virtual))  # (ij|ab)
+    orbitals = np.hstack([occupied.to_array(), virtual.to_array()])
     return trifuse.triples(
         t1=amplitudes["tIA"].to_array(), t2=amplitudes["tIjAb"].to_array(), **integrals,
         eps_occ=wfn.epsilon_a_subset("AO", "ACTIVE_OCC").to_array(),
         eps_vir=wfn.epsilon_a_subset("AO", "ACTIVE_VIR").to_array(),
+        fock=orbitals.T @ wfn.Fa().to_array() @ orbitals, convergence=psi4.core.get_option("CCENERGY", "R_CONVERGENCE"),
         correlation_energy=psi4.variable("CCSD CORRELATION ENERGY"), scf_energy=psi4.variable("SCF TOTAL ENERGY"))
 
 

@@ -104,6 +104,7 @@ def main() -> None:
             fock=fock,
             correlation_energy=correlation,
             scf_energy=mf.e_tot,
+            convergence=options.tolerance,
             precision=precision,
         )
         print(result, flush=True)

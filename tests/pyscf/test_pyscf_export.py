@@ -143,7 +143,9 @@ class RestrictedOpenShell(Dumps):
         self.check(semicanonical.ccsd_t(), semicanonical=True)
 
         pyscf_export.write_dump(semicanonical, self.path())
-        self.check(semicanonical.ccsd_t(), semicanonical=True)
+        self.check(semicanonical.ccsd_t())
+        with h5py.File(self.path()) as file:
+            self.assertEqual(file.attrs["reference"], b"UHF")  # the spins have different orbitals
 
 
 class TwoSided(Dumps):

@@ -1,17 +1,12 @@
 #!/usr/bin/env python3
-"""The files of drivers/pyscf_export: seals, refused calculations, existing files, and its command line.
+"""The files of drivers/pyscf_export: seals, refused calculations and existing files.
 
     python3 test_pyscf_export_files.py [--trifuse build/release/drivers/trifuse] [unittest options]
 """
 
 import json
 import os
-import runpy
-import shutil
 import subprocess
-import sys
-import tempfile
-import traceback
 import zlib
 
 import exported_dumps  # first: it sets the number of threads and the path of the exporter
@@ -19,9 +14,9 @@ import h5py
 import numpy as np
 import pyscf.cc
 import pyscf_export
-from exported_dumps import EXPORTER, HERE, HYDROXYL, WATER, Dumps, mean_field, solved
+from exported_dumps import HERE, HYDROXYL, WATER, Dumps, mean_field, solved
 from pyscf import scf
-from pyscf.cc import ccsd, gccsd, rccsd
+from pyscf.cc import gccsd, rccsd
 from pyscf_export.checksums import BlockSums, seal_block
 
 
@@ -146,19 +141,17 @@ class Refusals(Dumps):
         self.assert_refused("solve_regularized_ccsd", pyscf_export.write_left_dump, unconverged, self.path(), 0.1)
         pyscf_export.write_dump(unconverged, self.path(), allow_unconverged=True)
         os.remove(self.path())
-        unconverged.converged, mf.converged = True, False
-        self.assert_refused("SCF is not converged", pyscf_export.write_dump, unconverged, self.path())
+        unconverged.frozen = 1
+        self.assert_refused("change of frozen", pyscf_export.write_dump, unconverged, self.path(), allow_unconverged=True)
+        unconverged.cc2 = True
+        self.assert_refused("CC2 amplitudes", pyscf_export.write_dump, unconverged, self.path())
 
     def test_orbitals(self):
         mf = mean_field(scf.RHF, WATER)
-        mixed = mf.mo_coeff.copy()
-        mixed[:, 3:5] = mixed[:, 3:5] @ np.array([[0.8, 0.6], [-0.6, 0.8]])
-        cc = solved(ccsd.CCSD(mf, mo_coeff=mixed))
-        self.assert_refused("not canonical", pyscf_export.write_dump, cc, self.path())
         cc = solved(pyscf.cc.CCSD(mean_field(scf.RHF, WATER, symmetry=True)))
         cc.t1 = cc.t1 + 1e-3
         self.assert_refused("symmetry", pyscf_export.write_dump, cc, self.path())
-        cc = rccsd.RCCSD(mf, mo_coeff=mf.mo_coeff + 0j)
+        cc = rccsd.RCCSD(mf, mo_coeff=mf.mo_coeff + 1e-6j)
         self.assert_refused("orbitals are complex", pyscf_export.write_dump, cc, self.path())
 
     def test_labels(self):
@@ -285,124 +278,6 @@ class ExistingFiles(Dumps):
         finally:
             os.umask(before)
         self.assertEqual(os.stat(self.path()).st_mode & 0o777, 0o640)
-
-
-class CommandLine(Dumps):
-    def run_tool(self, *arguments, molecule="3\nwater\nO 0 0 0\nH 0 0.757 0.587\nH 0 -0.757 0.587\n", fresh=False):
-        with open(self.path("molecule.xyz"), "w") as file:
-            file.write(molecule)
-        line = [EXPORTER, "molecule.xyz", *arguments]
-        if fresh:
-            return subprocess.run([sys.executable, *line], cwd=self.folder, capture_output=True, text=True)
-        return self.run_in_copy(line)
-
-    def run_in_copy(self, line):
-        """Runs the tool in a copy of this process, which need not import PySCF again: that takes longer than most runs."""
-        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-            pid = os.fork()
-            if pid == 0:
-                code = 1
-                try:
-                    os.dup2(out.fileno(), 1)
-                    os.dup2(err.fileno(), 2)
-                    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-                    os.chdir(self.folder)
-                    sys.argv = line
-                    runpy.run_path(EXPORTER, run_name="__main__")
-                    code = 0
-                except SystemExit as end:
-                    code = 0 if end.code is None else end.code if isinstance(end.code, int) else 1
-                    if not isinstance(end.code, (int, type(None))):
-                        print(end.code, file=sys.stderr)
-                except BaseException:
-                    traceback.print_exc()
-                finally:
-                    sys.stdout.flush()
-                    sys.stderr.flush()
-                    os._exit(code)
-            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            out.seek(0)
-            err.seek(0)
-            return subprocess.CompletedProcess(line, code, out.read(), err.read())
-
-    def python(self, *arguments, folder):
-        """What Python prints with these arguments, without the variables that change where it looks for packages."""
-        variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
-        done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, env=variables)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
-
-    def test_ways_to_start_it(self):
-        drivers = os.path.dirname(EXPORTER)
-        for arguments, folder in ((["drivers/pyscf_export"], os.path.dirname(drivers)), ([EXPORTER + "/"], self.folder),
-                                  ([os.path.join(EXPORTER, "__main__.py")], self.folder), (["-m", "pyscf_export"], drivers)):
-            with self.subTest(arguments):
-                self.assertTrue(self.python(*arguments, "--help", folder=folder).startswith("usage: pyscf_export "))
-
-    def test_a_copy_of_the_folder_alone(self):
-        """Users copy the folder beside their script."""
-        copy = shutil.copytree(EXPORTER, self.path("pyscf_export"), ignore=shutil.ignore_patterns("__pycache__"))
-        with open(self.path("molecule.xyz"), "w") as file:
-            file.write("2\n\nH 0 0 0\nH 0 0 0.74\n")
-        molecule = ["molecule.xyz", "--basis", "sto-3g", "-o"]
-        self.python("pyscf_export", *molecule, "program.h5", folder=self.folder)
-        self.python("-m", "pyscf_export", *molecule, "module.h5", folder=self.folder)
-        for name in ("program.h5", "module.h5"):
-            self.assertEqual(pyscf_export.verify_seal(self.path(name)), [])
-        with open(self.path("script.py"), "w") as file:
-            file.write("import sys\nimport pyscf_export\n"
-                       "print(pyscf_export.verify_seal('program.h5'))\n"
-                       "for name, module in sys.modules.items():\n"
-                       "    if name.startswith('pyscf_export'):\n"
-                       "        print(module.__file__)\n")
-        sealed, *files = self.python("script.py", folder=self.folder).splitlines()
-        self.assertEqual((sealed, {os.path.dirname(os.path.realpath(file)) for file in files}), ("[]", {os.path.realpath(copy)}))
-
-    def test_the_import_needs_no_pyscf(self):
-        """`seal`, `verify_seal` and dumps of other programs need only h5py and NumPy."""
-        script = "import sys; sys.modules['pyscf'] = None; import pyscf_export; print(pyscf_export.verify_seal.__name__)"
-        self.assertEqual(self.python("-c", script, folder=os.path.dirname(EXPORTER)), "verify_seal\n")
-
-    def test_water(self):
-        done = self.run_tool("--basis", "6-31g", "--frozen", "1", "--omega2", "0.1", "--lambda", "lambda.h5",
-                             "--triples", "-o", "dump.h5", fresh=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        printed = next(float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("E(T)"))
-        self.assertLess(abs(self.check()["E(T)"] - printed), 1e-9)
-        self.check(left=self.path("dump.left_0.1.h5"), omega2=0.1)
-        self.check(left=self.path("lambda.h5"))
-
-    def test_bad_input(self):
-        done = self.run_tool("--basis", "no-such-basis", "-o", "dump.h5", fresh=True)
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-        for arguments, words in ((["--basis", "no-such-basis"], "no-such-basis"), ([], "--basis"),
-                                 (["--basis", "6-31g", "--spin", "1"], "spin"),
-                                 (["--basis", "6-31g", "--frozen", "9"], "frozen"),
-                                 (["--basis", "6-31g", "--omega2", "nan"], "omega2")):
-            done = self.run_tool(*arguments, "-o", "dump.h5")
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(words, done.stderr)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        for text in ("", "two\n\nH 0 0 0\n", "1\n\nXx 0 0 0\n", "1\n\nH 0 0\n"):
-            done = self.run_tool("--basis", "6-31g", "-o", "dump.h5", molecule=text)
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-
-    def test_outputs(self):
-        """The input is refused before anything is computed, and before the basis is read."""
-        with open(self.path("other"), "w") as file:
-            file.write("precious\n")
-        for outputs, words in ((["-o", "other"], "exists already"), (["-o", "molecule.xyz"], "molecule"),
-                               (["-o", "a.h5", "--lambda", "./a.h5"], "same name"),
-                               (["-o", "a.h5", "--omega2", "0.1", "--left", "other"], "exists already"),
-                               (["-o", "molecule.xyz", "--overwrite"], "molecule")):
-            done = self.run_tool("--basis", "no-such-basis", *outputs)
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-            self.assertIn(words, done.stderr)
-            self.assertEqual(set(os.listdir(self.folder)), {"molecule.xyz", "other"})
-        hydrogen = "2\n\nH 0 0 0\nH 0 0 0.74\n"
-        done = self.run_tool("--basis", "sto-3g", "-o", "other", "--overwrite", molecule=hydrogen)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(pyscf_export.verify_seal(self.path("other")), [])
 
 
 if __name__ == "__main__":

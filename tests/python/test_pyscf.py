@@ -222,9 +222,6 @@ class Refusals(Case):
         self.refused("GCCSD is not supported", gccsd.GCCSD(mf.to_ghf()))
         self.refused("left is 'Lambda'", water(), left="Lambda")
         self.refused("solve_regularized_ccsd", water(), left=water())
-        mixed = mf.mo_coeff.copy()
-        mixed[:, 3:5] = mixed[:, 3:5] @ np.array([[0.8, 0.6], [-0.6, 0.8]])
-        self.refused("not canonical", solved(ccsd.CCSD(mf, mo_coeff=mixed)))
 
     def test_wrong_amplitudes(self):
         cc, other = water(), solved(pyscf.cc.CCSD(mean_field(scf.RHF, WATER.replace("0.587", "0.6"))))

@@ -191,7 +191,7 @@ class Refusals(Case):
         self.refused(trifuse.UsageError, "must be RHF, UHF or ROHF", reference="GHF")
         self.refused(trifuse.UsageError, "device is 'gpu'", device="gpu")
         self.refused(trifuse.UsageError, "rohf is", rohf="standard")
-        self.refused(trifuse.UsageError, "complex", t2=self.arrays()["t2"] + 0j)
+        self.refused(trifuse.UsageError, "complex", t2=self.arrays()["t2"] + 1e-9j)
         self.refused(trifuse.UsageError, "array of numbers", t1=np.full((5, 8), "x"))
         self.refused(trifuse.UsageError, "", threads=0)
         self.refused(trifuse.UsageError, "", omega2=-1.0)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library
-from ._options import names_of
-from .errors import UsageError
+from ._options import names_of, number, shown, truth, word
+from .errors import Error, InputError, UsageError
 
 REFERENCES = {"RHF": 0, "UHF": 1, "ROHF": 2}
 KINDS = {"ccsd": 0, "reg-ccsd": 1, "lambda": 2}
@@ -89,7 +89,7 @@ class Amplitudes(NamedTuple):
     reference: str
     kind: str = "ccsd"
     omega2: float = 0.0
-    fock_in_triples: bool = False
+    fock_in_triples: bool | None = None
     correlation_energy: float | None = None
     scf_energy: float | None = None
     source: str = "the calling program"
@@ -106,6 +106,8 @@ def reference_of(names: Sequence[str], stated: str | None, options: Sequence[str
     """
     known = NAMES + SPIN_NAMES
     for name in names:
+        if not isinstance(name, str):
+            raise UsageError(f"{shown(name)} is not the name of an array; names are texts, for example \"t1\".")
         if name not in known:
             close = difflib.get_close_matches(name, (*known, *options), 1)
             hint = f"the nearest name is {close[0]}." if close else "the names are those of the dump format."
@@ -115,35 +117,31 @@ def reference_of(names: Sequence[str], stated: str | None, options: Sequence[str
         plain = next(name for name in names if name in NAMES)
         raise UsageError(f"Some names of the arrays have spins, but {plain} has none; "
                          "give either the arrays of an RHF reference or those of a UHF or ROHF reference.")
-    reference = (stated or ("UHF" if with_spins else "RHF")).upper()
-    if reference not in REFERENCES:
-        raise UsageError(f"reference is {stated}, but it must be RHF, UHF or ROHF.")
-    return reference
+    reference = stated or ("UHF" if with_spins else "RHF")
+    if not isinstance(reference, str) or reference.upper() not in REFERENCES:
+        raise UsageError(f"reference is {shown(stated)}, but it must be RHF, UHF or ROHF.")
+    return reference.upper()
 
 
 class Description:
     """trifuse_arrays of some amplitudes. It keeps everything alive that the library reads."""
 
     def __init__(self, amplitudes: Amplitudes) -> None:
-        if amplitudes.reference not in REFERENCES:
-            raise UsageError(f"reference is {amplitudes.reference}, but it must be RHF, UHF or ROHF.")
-        if amplitudes.kind not in KINDS:
-            raise UsageError(f"The amplitudes are {amplitudes.kind}, but they must be ccsd, reg-ccsd or lambda.")
+        kind_of(amplitudes.kind)
         self.failures: list[BaseException] = []  # of readers, whose exceptions cannot pass through the library
         self._kept: list[Any] = []
         present = {name: values for name, values in amplitudes.arrays.items() if values is not None}
         self._arrays = (_library.Array * max(1, len(present)))()
         for array, (name, values) in zip(self._arrays, present.items()):
             self._fill(array, name, values)
-        nan = math.nan
         self.structure = _library.Arrays(
             size=ctypes.sizeof(_library.Arrays), array_size=ctypes.sizeof(_library.Array), count=len(present),
             arrays=self._arrays, reference=REFERENCES[amplitudes.reference], kind=KINDS[amplitudes.kind],
-            omega2=amplitudes.omega2, fock_in_triples=int(amplitudes.fock_in_triples),
-            correlation_energy=nan if amplitudes.correlation_energy is None else amplitudes.correlation_energy,
-            scf_energy=nan if amplitudes.scf_energy is None else amplitudes.scf_energy,
+            omega2=number("omega2", amplitudes.omega2), fock_in_triples=stated_fock(amplitudes.fock_in_triples),
+            correlation_energy=_known("correlation_energy", amplitudes.correlation_energy, math.nan),
+            scf_energy=_known("scf_energy", amplitudes.scf_energy, math.nan),
             source=amplitudes.source.encode(), program=_text(amplitudes.program), molecule=_text(amplitudes.molecule),
-            basis=_text(amplitudes.basis), convergence=amplitudes.convergence or 0.0)
+            basis=_text(amplitudes.basis), convergence=_known("convergence", amplitudes.convergence, 0.0))
 
     def _fill(self, array: _library.Array, name: str, values: Any) -> None:
         array.name = name.encode()
@@ -151,9 +149,10 @@ class Description:
             if _library.library().has_cuda and self._fill_from_gpu(array, values):
                 return
             values = _copied_to_host(name, values)
+        refuse_closed(name, values)
         if _delivers_boxes(values):
             self._set_shape(array, values.shape)
-            array.reader = _reader(values, self.failures)
+            array.reader = _reader(name, values, self.failures)
             self._kept.append(array.reader)
             return
         numbers = as_numbers(name, values)
@@ -195,29 +194,41 @@ class Description:
         return integers
 
 
-def _reader(values: HasBoxes, failures: list[BaseException]) -> Any:
+def _reader(name: str, values: HasBoxes, failures: list[BaseException]) -> Any:
     """The function that the library calls for a box of `values`. It puts exceptions into `failures`."""
     rank = len(values.shape)
 
     def read(_context: int, offset: Any, count: Any, target: Any) -> int:
         try:
             box = tuple(slice(offset[n], offset[n] + count[n]) for n in range(rank))
-            np.ctypeslib.as_array(target, tuple(count[n] for n in range(rank)))[...] = values[box]
+            np.ctypeslib.as_array(target, tuple(count[n] for n in range(rank)))[...] = real_part(name, np.asarray(values[box]))
             return 0
         except BaseException as error:
-            failures.append(error)
+            failures.append(_named(name, values, error))
             return 1
 
     return _library.BoxReader(read)
 
 
+def _named(name: str, values: Any, error: BaseException) -> BaseException:
+    """An exception of a reader: one of h5py becomes a sentence about the array, another one stays as it is."""
+    if isinstance(error, Error) or not isinstance(error, Exception) or not _is_of_h5py(values):
+        return error
+    named = InputError(f"{name} cannot be read from its file ({str(error).rstrip('.')}); keep the file open and complete.")
+    named.__cause__ = error
+    return named
+
+
 def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
     """A NumPy array of 64-bit floats, or of 64-bit integers for irreps. It is `values` itself if possible."""
-    if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
-        values = np.from_dlpack(values)
-    numbers = np.asarray(values)
-    if np.iscomplexobj(numbers):
-        raise UsageError(f"{name} is complex; only real orbitals are supported.")
+    try:
+        if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
+            values = np.from_dlpack(values)
+        numbers = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise UsageError(f"{name} is no array of numbers ({' '.join(str(error).split()).rstrip('.')}); "
+                         "give a NumPy array, or lists of equal lengths.") from error
+    numbers = real_part(name, numbers)
     if numbers.dtype.kind not in "fiub":
         raise UsageError(f"{name} must be an array of numbers, but its type is {numbers.dtype}.")
     wanted: npt.DTypeLike = np.float64
@@ -231,10 +242,53 @@ def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
     return numbers
 
 
+def real_part(name: str, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array whose type may be complex as a real array. Throws UsageError if an imaginary part is not zero."""
+    if not np.iscomplexobj(numbers):
+        return numbers
+    if np.any(numbers.imag):
+        raise UsageError(f"{name} is complex; only real orbitals are supported.")
+    return numbers.real
+
+
+def kind_of(kind: Any) -> str:
+    """The kind of amplitudes. Throws UsageError if there is no such kind."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        hint = "; use trifuse.run for a dump of random numbers" if kind == "made-up" else ""
+        raise UsageError(f"The amplitudes are {shown(kind)}, but they must be ccsd, reg-ccsd or lambda{hint}.")
+    return kind
+
+
+def stated_fock(fock_in_triples: Any) -> int:
+    """Whether f_ov t2 enters the disconnected triples, as the library takes it: 0 not stated, 1 it does, -1 it does not."""
+    return 0 if fock_in_triples is None else 1 if truth("fock_in_triples", fock_in_triples) else -1
+
+
+def _known(name: str, value: Any, unknown: float) -> float:
+    return unknown if value is None else number(name, value)
+
+
+def _is_of_h5py(values: Any) -> bool:
+    return type(values).__module__.startswith("h5py")
+
+
+def refuse_closed(name: str, values: Any) -> None:
+    """Throws UsageError for a dataset of a file that is not open any more."""
+    if _is_of_h5py(values) and not values:
+        raise UsageError(f"{name} is a dataset of a file that is closed; keep the file open until the result is there.")
+
+
 def _delivers_boxes(values: Any) -> bool:
     """True for an array such as an h5py.Dataset. Only boxes of it should be in memory."""
     in_memory = isinstance(values, np.ndarray) or hasattr(values, "__array_interface__") or hasattr(values, "__dlpack__")
-    return not in_memory and hasattr(values, "__getitem__") and len(getattr(values, "shape", ())) > 1
+    return not in_memory and hasattr(values, "__getitem__") and _rank(values) > 1
+
+
+def _rank(values: Any) -> int:
+    try:
+        return len(getattr(values, "shape", ()))
+    except TypeError:  # no shape of an array
+        return 0
 
 
 def _is_on_gpu(values: Any) -> bool:
@@ -256,5 +310,5 @@ def _c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _text(value: str) -> bytes | None:
-    return value.encode() if value else None
+def _text(value: Any) -> bytes | None:
+    return word("A text about the amplitudes", value).encode() if value else None

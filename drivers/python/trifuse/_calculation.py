@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import logging
-import os
 import sys
 import threading
 import warnings
@@ -17,7 +16,8 @@ import numpy as np
 from . import _library
 from ._arrays import Amplitudes, Description
 from ._interrupt import interruptible
-from ._options import Options, PathLike, Progress, ProgressFunction, default
+from ._options import (Options, PathLike, Progress, ProgressFunction, byte_count, default, integer, number, path_bytes, shown,
+                       truth)
 from .errors import Error, InputWarning, UsageError
 from .result import Result
 
@@ -49,8 +49,8 @@ def run_files(right: PathLike, left: PathLike | None, options: Options) -> Resul
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
-            paths = [path for path in (right, left) if path is not None]
-            amplitudes = [handles.amplitudes("open_unverified_amplitudes", os.fsencode(path), n) for n, path in enumerate(paths)]
+            paths = [path_bytes("path", right), *([] if left is None else [path_bytes("left", left)])]
+            amplitudes = [handles.amplitudes("open_unverified_amplitudes", path, n) for n, path in enumerate(paths)]
             return _run(handles, amplitudes, options, following, [], None)
 
     return _followed(compute, options, None)
@@ -151,29 +151,42 @@ def _set(library: _library.Library, calculation: int, options: Options) -> None:
         return options.get(name, default(name))
 
     if (omega2 := value("omega2")) is not None:
-        values = np.atleast_1d(np.asarray(omega2, dtype=np.float64)).ravel()
+        values = [number("omega2", each) for each in _several(omega2)]
         library.call("set_omega2", calculation, len(values), (ctypes.c_double * max(1, len(values)))(*values))
     for name, choices in (("form", _FORMS), ("rohf", _ROHF), ("precision", _PRECISIONS)):
         library.call("set_" + name, calculation, _choice(name, value(name), choices))
     if (target := value("target_error")) is not None:
-        library.call("set_target_error", calculation, float(target))
+        library.call("set_target_error", calculation, number("target_error", target))
     if (numbers := value("gpus")) is not None:
-        gpus = list(numbers)
+        gpus = gpu_numbers(numbers)
         library.call("set_gpus", calculation, len(gpus), (ctypes.c_int32 * max(1, len(gpus)))(*gpus))
     if "gpus" not in options or "device" in options:  # GPUs imply cuda, unless the caller names a device
         library.call("set_device", calculation, _choice("device", value("device"), _DEVICES))
-    for name in ("threads", "memory", "tile_size"):
-        if (number := value(name)) is not None:
-            library.call("set_" + name, calculation, int(number))
+    for name, convert in (("threads", integer), ("memory", byte_count), ("tile_size", integer)):
+        if (amount := value(name)) is not None:
+            library.call("set_" + name, calculation, convert(name, amount))
     if (journal := value("journal")) is not None:
-        library.call("set_journal", calculation, os.fsencode(journal))
+        library.call("set_journal", calculation, path_bytes("journal", journal))
     for name in ("trust_input", "check"):
-        library.call("set_" + name, calculation, int(value(name)))
+        library.call("set_" + name, calculation, int(truth(name, value(name))))
 
 
-def _choice(name: str, value: str, choices: dict[str, int]) -> int:
-    if value not in choices:
-        raise UsageError(f"{name} is {value!r}, but it must be {_listed(choices)}.")
+def _several(values: Any) -> list[Any]:
+    """The elements of a list, a tuple or an array, or the value itself."""
+    return list(np.ravel(np.asarray(values, dtype=object)))
+
+
+def gpu_numbers(values: Any) -> list[int]:
+    """The option gpus as a list."""
+    numbers = [integer("gpus", each) for each in _several(values)]
+    if any(not -2**31 <= each < 2**31 for each in numbers):
+        raise UsageError(f"gpus is {shown(values)}, but it must be a list of numbers of GPUs, for example [0].")
+    return numbers
+
+
+def _choice(name: str, value: Any, choices: dict[str, int]) -> int:
+    if not isinstance(value, str) or value not in choices:
+        raise UsageError(f"{name} is {shown(value)}, but it must be {_listed(choices)}.")
     return choices[value]
 
 
@@ -215,6 +228,8 @@ def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
     """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
     if callable(progress):
         return None, progress
+    if progress is not None:
+        progress = truth("progress", progress)
     bar = progress_bar(progress, desc="(T)", unit="flop", unit_scale=True)
     if bar is None:
         return None, None

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
-from ._arrays import Amplitudes, SpinArrays, reference_of
+from ._arrays import Amplitudes, SpinArrays, kind_of, reference_of, refuse_closed
 from ._calculation import run_arrays, run_files
-from ._options import Options, PathLike, names_of, refuse_unknown, taking
+from ._facts import facts_of
+from ._options import Options, PathLike, names_of, refuse_unknown, shown, taking
 from .errors import UsageError
 from .result import Result
 
@@ -41,11 +42,14 @@ def triples(
     fock: npt.ArrayLike | None = None,
     reference: str | None = None,
     left: Mapping[str, Any] | None = None,
-    left_kind: str = "ccsd",
-    left_omega2: float = 0.0,
-    fock_in_triples: bool = False,
+    left_kind: str | None = None,
+    left_omega2: float | None = None,
+    kind: str | None = None,
+    kind_omega2: float | None = None,
+    fock_in_triples: bool | None = None,
     correlation_energy: float | None = None,
     scf_energy: float | None = None,
+    convergence: float | None = None,
     **others: Unpack[_Others],
 ) -> Result:
     """Computes the triples correction of coupled cluster from dense arrays.
@@ -66,7 +70,7 @@ def triples(
     ovoo           [o,v,o,o]       (ia|jk)
     ovov           [o,v,o,v]       (ia|jb)
     oovv           [o,o,v,v]       (ij|ab), optional; makes the check of the input sharp
-    fock           [o+v,o+v]       Fock matrix, occupied orbitals first; optional
+    fock           [o+v,o+v]       Fock matrix, occupied orbitals first; optional; without it orbitals must be canonical
     irrep_occ      [o]             irreps 0 to 7, ascending integers; optional, with irrep_vir
     irrep_vir      [v]
     =============  ==============  ==================================================================
@@ -91,12 +95,19 @@ def triples(
     left
         Arrays t1, t2 (or those with spins) and optionally orbital energies of the left amplitudes. Default: the right
         amplitudes.
-    left_kind, left_omega2
-        ccsd, reg-ccsd (solved with left_omega2, hartree) or lambda.
+    left_kind, left_omega2, kind, kind_omega2
+        Of the left and of the right amplitudes: ccsd (default), reg-ccsd (solved with that omega2, hartree) or lambda.
     fock_in_triples
-        True: the disconnected triples have the term f_ov t2, as PySCF's. It needs the Fock matrix.
+        True: the disconnected triples have the term f_ov t2, as PySCF's. It needs the Fock matrix. False: they do not.
+        Default: RHF and UHF have it if `fock` has an f_ov that is not zero, ROHF does not. Orbitals that `fock` couples
+        within the occupied or the virtual ones (localised, Kohn-Sham, Brueckner) are rotated, and the result says so.
     correlation_energy, scf_energy
         Energies of the program that made the arrays, hartree. The first one is compared with the arrays.
+    convergence
+        Threshold of the norm of the change of t1 and t2 with which that program stopped, for example conv_tol_normt of
+        PySCF. The checks are as sharp as it allows.
+
+    If the arrays are those of an open dump (`triples(**dump)`), what is not stated here is what that dump states.
     omega2
         One value or several values, hartree. One run computes all of them.
     device, gpus
@@ -150,17 +161,46 @@ def triples(
     options = cast(Options, {name: value for name, value in others.items() if name in names_of(Options)})
     arrays = {"eps_occ": eps_occ, "eps_vir": eps_vir, "t1": t1, "t2": t2, "ovvv": ovvv, "ovoo": ovoo, "ovov": ovov,
               "oovv": oovv, "fock": fock, **{name: value for name, value in others.items() if name not in options}}
-    given = {name: values for name, values in arrays.items() if values is not None}
-    found = reference_of(list(given), reference, names_of(Options))
-    right_amplitudes = Amplitudes(given, found, fock_in_triples=fock_in_triples, correlation_energy=correlation_energy,
-                                  scf_energy=scf_energy, source="the arrays")
+    given = _present(arrays)
+    facts = facts_of(given)
+    found = reference_of(list(given), facts.reference if reference is None else reference, names_of(Options))
+    right_amplitudes = Amplitudes(
+        given, found, *_kind(given, kind, kind_omega2), fock_in_triples=_stated(fock_in_triples, facts.fock_in_triples),
+        correlation_energy=_stated(correlation_energy, facts.correlation_energy),
+        scf_energy=_stated(scf_energy, facts.scf_energy), convergence=_stated(convergence, facts.convergence),
+        molecule=facts.molecule or "", basis=facts.basis or "", source="the arrays")
     left_amplitudes = None
     if left is not None:
-        left_arrays = {**_energies(given), **{name: values for name, values in left.items() if values is not None}}
-        if reference_of(list(left_arrays), found) != found:
+        if not isinstance(left, Mapping):
+            raise UsageError(f"left is {shown(left)}, but it must be a mapping of arrays, for example dict(t1=l1, t2=l2).")
+        of_left = _present(left)
+        left_arrays = {**_energies(given), **of_left}
+        left_facts = facts_of(of_left)
+        if reference_of(list(left_arrays), left_facts.reference or found) != found:
             raise UsageError("The left arrays have another reference than the right ones.")
-        left_amplitudes = Amplitudes(left_arrays, found, left_kind, left_omega2, source="the left arrays")
+        left_amplitudes = Amplitudes(left_arrays, found, *_kind(of_left, left_kind, left_omega2),
+                                     convergence=left_facts.convergence, source="the left arrays")
     return run_arrays(right_amplitudes, left_amplitudes, options)
+
+
+def _present(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays that are not None. Throws UsageError if one belongs to a file that is closed."""
+    present = {name: values for name, values in arrays.items() if values is not None}
+    for name, values in present.items():
+        refuse_closed(name, values)
+    return present
+
+
+def _stated(stated: Any, known: Any) -> Any:
+    return known if stated is None else stated
+
+
+def _kind(arrays: Mapping[str, Any], kind: str | None, omega2: float | None) -> tuple[str, float]:
+    """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states."""
+    facts = facts_of(arrays)
+    if kind is None:
+        kind, omega2 = facts.kind or "ccsd", _stated(omega2, facts.omega2)
+    return kind_of(kind), 0.0 if omega2 is None else omega2
 
 
 @taking(Options)

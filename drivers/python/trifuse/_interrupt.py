@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Callable, TypeVar
@@ -12,9 +13,23 @@ PATIENCE = 0.6
 """Seconds to wait for the end of a cancelled call before the exception is raised."""
 
 
-_THREADS = ThreadPoolExecutor(64, thread_name_prefix="trifuse")
+def _new_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(64, thread_name_prefix="trifuse")
+
+
+_THREADS = _new_threads()
 """Threads of calls from the main thread. A thread that is idle takes the next call, with the threads of OpenMP that
 belong to it. Threads are started at the first call."""
+
+
+def _forget_threads() -> None:
+    """A forked process has none of the threads. With a new executor the library is called, which says what to do."""
+    global _THREADS
+    _THREADS = _new_threads()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def interruptible(call: Callable[[], T], cancel: Callable[[], None]) -> T:

@@ -11,10 +11,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union, cast, overload
 
 from . import _library
-from ._calculation import progress_bar
+from ._calculation import gpu_numbers, progress_bar
 from ._interface import run, triples
-from ._options import Options, PathLike, refuse_unknown, taking
-from .errors import CancelledError, Error, UsageError
+from ._options import Options, PathLike, integer, refuse_unknown, shown, taking, truth
+from .errors import CancelledError, Error, InputError, ResourceError, UsageError
 from .result import Result
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def triples_many(
         Number of molecules at the same time. Default: two for each GPU; without GPUs one for each thread. Fewer workers
         need less memory.
     return_errors
-        True: the list has the exception (trifuse.Error) of a molecule in the place of its result. False: the first
-        exception ends the call.
+        True: the list has the exception of a molecule in the place of its result: a trifuse.Error, whose sentence names the
+        molecule by its position or path. False: the first exception ends the call.
     threads
         Number of threads of all workers together. Default: the cores that this process may use.
     gpus
@@ -85,15 +85,18 @@ def triples_many(
     [0.0, 0.0, 0.0]
     """
     refuse_unknown(options, Options)
+    return_errors = truth("return_errors", return_errors)
     if options.get("journal") is not None:
         raise UsageError("A journal belongs to one molecule; give each molecule its own, or none.")
+    if isinstance(molecules, (str, bytes, Mapping)) or not isinstance(molecules, Iterable):
+        raise UsageError(f"molecules is {shown(molecules)}, but it must be a list of molecules; for one molecule: [molecule].")
     total = len(molecules) if isinstance(molecules, Sized) else 0
     calls = _Calls(workers, options, total)
     outcomes: dict[int, Outcome] = {}
     with _progress(options.get("progress"), total) as tell, calls.running():
-        pending: dict[Future[Result], int] = {}
+        pending: dict[Future[Result], tuple[int, str]] = {}
         for number, molecule in enumerate(molecules):
-            pending[calls.start(molecule)] = number
+            pending[calls.start(molecule)] = number, _name_of(number, molecule)
             if len(pending) > calls.workers:
                 _collect(pending, outcomes, return_errors)
                 tell(len(outcomes))
@@ -103,16 +106,34 @@ def triples_many(
     return [outcomes[number] for number in range(len(outcomes))]
 
 
-def _collect(pending: dict[Future[Result], int], outcomes: dict[int, Outcome], return_errors: bool) -> None:
+def _collect(pending: dict[Future[Result], tuple[int, str]], outcomes: dict[int, Outcome], return_errors: bool) -> None:
     """Waits for at least one pending call, and moves the calls that have ended to `outcomes`."""
     for future in wait(pending, return_when=FIRST_COMPLETED).done:
-        number = pending.pop(future)
+        number, name = pending.pop(future)
         try:
             outcomes[number] = future.result()
-        except Error as error:
+        except Exception as error:
+            if not return_errors and not isinstance(error, Error):
+                raise  # an exception of the caller's own array
+            named = _named(name, error)
             if not return_errors:
-                raise
-            outcomes[number] = error
+                raise named from error
+            outcomes[number] = named
+
+
+def _name_of(number: int, molecule: Any) -> str:
+    """The words that name a molecule in a sentence: its position in the list, and its path."""
+    path = "" if isinstance(molecule, Mapping) else f", {shown(molecule)}"
+    return f"molecules[{number}]{path}"
+
+
+def _named(name: str, error: Exception) -> Error:
+    """The exception of a molecule as one of this package whose sentence names the molecule."""
+    kind = type(error) if isinstance(error, Error) else ResourceError if isinstance(error, (MemoryError, OSError)) else InputError
+    sentence = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    named = kind(f"{name}: {sentence}")
+    named.__cause__ = error
+    return named
 
 
 class _Calls:
@@ -120,9 +141,10 @@ class _Calls:
 
     def __init__(self, workers: int | None, options: Options, molecules: int) -> None:
         """`molecules`: their number; 0: not known."""
-        threads = options.get("threads") or _cores()
+        stated = options.get("threads")
+        threads = integer("threads", stated) if stated else _cores()
         gpus = gpus_of(options, _library.library().gpu_count)
-        self.workers = workers if workers is not None else CALLS_FOR_EACH_GPU * len(gpus) or threads
+        self.workers = integer("workers", workers) if workers is not None else CALLS_FOR_EACH_GPU * len(gpus) or threads
         if molecules > 0:  # the threads of workers without a molecule help the others
             self.workers = min(self.workers, molecules)
         if self.workers < 1 or threads < 1:
@@ -156,16 +178,25 @@ class _Calls:
         try:
             options = {**self._options, **on_gpu(gpu, self._options)}
             if isinstance(molecule, Mapping):
-                return triples(**{**options, **molecule})
+                return triples(**cast(Any, _arguments(options, molecule)))
             return run(molecule, **cast(Options, options))
         finally:
             self._free.put(gpu)
 
 
+def _arguments(options: Mapping[str, Any], molecule: Mapping[Any, Any]) -> dict[str, Any]:
+    """The arguments of `triples` for a molecule, which may be an open dump."""
+    arguments = {**options, **molecule}
+    for name in arguments:
+        if not isinstance(name, str):
+            raise UsageError(f"{shown(name)} is not the name of an argument; names are texts, for example \"t1\".")
+    return arguments
+
+
 def gpus_of(options: Options, count: Callable[[], int]) -> list[int]:
     """The numbers of the GPUs on which molecules may be computed. `count`: says how many GPUs there are."""
     if (numbers := options.get("gpus")) is not None:
-        return list(numbers)
+        return gpu_numbers(numbers)
     return [] if options.get("device") == "cpu" else list(range(count()))
 
 
@@ -194,6 +225,8 @@ def _progress(progress: Any, total: int) -> Iterator[Callable[[int], None]]:
 
         yield tell
         return
+    if progress is not None:
+        progress = truth("progress", progress)
     bar = progress_bar(progress, desc="(T)", unit=" molecules", total=total or None)
     if bar is None:
         yield lambda done: None

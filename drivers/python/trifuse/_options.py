@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
+import operator
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, TypedDict, TypeVar, Union
 
@@ -24,7 +27,7 @@ class Options(TypedDict, total=False):
     device: str
     gpus: Sequence[int] | None
     threads: int | None
-    memory: int | None
+    memory: int | str | None
     tile_size: int | None
     form: str
     rohf: str
@@ -86,3 +89,82 @@ def refuse_unknown(given: Iterable[str], options: Any) -> None:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"the nearest name is {close[0]}." if close else f"the options are {', '.join(known)}."
             raise UsageError(f"There is no option {name}; {hint}")
+
+
+_UNITS = {"": 1.0, **{first + last: base**power for power, first in enumerate("KMGT", 1)
+                      for last, base in (("", 1024.0), ("iB", 1024.0), ("B", 1000.0))}}
+
+
+def number(name: str, value: Any) -> float:
+    """An option or argument as a number. Throws UsageError if it is none."""
+    try:
+        found = complex(value.reshape(()) if hasattr(value, "reshape") else value)
+        if not isinstance(value, (str, bytes)) and found.imag == 0:
+            return found.real
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UsageError(f"{name} is {shown(value)}, but it must be a real number.")
+
+
+def integer(name: str, value: Any) -> int:
+    """An option or argument as an integer of 64 bits. Throws UsageError if it is none."""
+    try:
+        exact = isinstance(value, float) and value.is_integer()
+        found = int(value) if exact else operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name} is {shown(value)}, but it must be an integer.") from None
+    if not -2**63 <= found < 2**63:
+        raise UsageError(f"{name} is {found}, but it must be an integer of 64 bits.")
+    return found
+
+
+def truth(name: str, value: Any) -> bool:
+    """An option or argument that is True or False. Throws UsageError for everything else but 0 and 1."""
+    try:
+        if value in (0, 1):
+            return bool(value)
+    except (TypeError, ValueError):  # an array, say
+        pass
+    raise UsageError(f"{name} is {shown(value)}, but it must be True or False.")
+
+
+def word(name: str, value: Any) -> str:
+    """An option or argument that is a text. Throws UsageError if it is none."""
+    if isinstance(value, str) and "\0" not in value:
+        return value
+    raise UsageError(f"{name} is {shown(value)}, but it must be a text{' without NUL' if isinstance(value, str) else ''}.")
+
+
+def path_bytes(name: str, value: Any) -> bytes:
+    """The name of a file for the library. Throws UsageError if the value cannot be one."""
+    try:
+        encoded = os.fsencode(value)
+    except (TypeError, UnicodeError):
+        raise UsageError(f"{name} is {shown(value)}, but it must be the name of a file.") from None
+    if not encoded or b"\0" in encoded:
+        raise UsageError(f"{name} is {shown(value)}, but a name of a file is not empty and has no NUL.")
+    return encoded
+
+
+def byte_count(name: str, value: Any) -> int:
+    """An amount of memory: bytes, or a text like that of the program's --memory. Throws UsageError for anything else."""
+    if not isinstance(value, str):
+        return integer(name, value)
+    parts = re.fullmatch(r"\s*(\d+\.?\d*(?:[eE]\d+)?|\.\d+)\s*([KMGT]?i?B?)\s*", value)
+    amount = float(parts[1]) * _UNITS.get(parts[2], math.nan) if parts else math.nan
+    if not 1 <= amount < 2**62:
+        raise UsageError(f"{name} is {value!r}, but it must be a number of bytes, or a text such as \"512MiB\" or \"8GiB\".")
+    return int(amount)
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: short."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:50]}... ({type(value).__name__})"
+
+
+def capitalized(sentence: str) -> str:
+    """A sentence with a capital letter, unless it begins with a name, such as t1 or omega2."""
+    first = sentence.split(" ", 1)[0]
+    is_name = first in ("eris", "frozen") or not first.isalpha()
+    return sentence if is_name else sentence[:1].upper() + sentence[1:]

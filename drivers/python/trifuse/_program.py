@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._options import PathLike
+from ._options import PathLike, number, path_bytes, shown, word
 from ._places import program_path
 from .errors import Error, InputError, InternalError, ResourceError, UsageError
 
@@ -99,17 +99,19 @@ def plan(
     >>> 0 < job.efficiency <= 1
     True
     """
-    arguments = [] if path is None else [os.fspath(path)]
+    arguments = [] if path is None else [_name("path", path)]
     options = {"occupied": occupied, "virtual": virtual, "naux": naux, "irreps": irreps, "reference": reference, "gpus": gpus,
                "ranks": ranks, "nodes": nodes, "gpu-model": gpu_model, "memory": memory, "form": form,
-               "tile-size": tile_size, "precision": precision, "trace": None if trace is None else os.fspath(trace)}
+               "tile-size": tile_size, "precision": precision, "trace": None if trace is None else _name("trace", trace)}
     for name, value in options.items():
         if value is not None:
-            arguments += ["--" + name, str(value)]
-    for name, number in (assume or {}).items():
-        arguments += ["--assume", f"{name}={number!r}"]
-    for each in measured:
-        arguments += ["--measured", os.fspath(each)]
+            arguments += ["--" + name, word(name, str(value))]
+    if not isinstance(assume, (Mapping, type(None))):
+        raise UsageError(f"assume is {shown(assume)}, but it must be a mapping, for example {{\"network\": 100e9}}.")
+    for name, assumed in (assume or {}).items():
+        arguments += ["--assume", f"{word('A name in assume', name)}={number(name, assumed)!r}"]
+    for each in [measured] if isinstance(measured, (str, os.PathLike)) else measured:
+        arguments += ["--measured", _name("measured", each)]
     with tempfile.TemporaryDirectory(prefix="trifuse-") as folder:
         report = os.path.join(folder, "plan.json")
         command = [str(program_path()), "plan", *arguments, "--json", report]
@@ -120,6 +122,10 @@ def plan(
                 sentence or f"The program {command[0]} ended with exit code {done.returncode}.")
         with open(report, encoding="utf-8") as file:
             return Plan(done.stdout, json.load(file))
+
+
+def _name(option: str, path: Any) -> str:
+    return os.fsdecode(path_bytes(option, path))
 
 
 def main() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import KINDS, as_numbers, reference_of
-from ._options import PathLike
+from ._arrays import as_numbers, kind_of, real_part, refuse_closed, reference_of, stated_fock
+from ._facts import FORMAT, facts_from, facts_of, plain
+from ._options import PathLike, capitalized, number, path_bytes, word
 from .errors import InputError, UsageError
 
 
@@ -28,7 +29,9 @@ def _exporter() -> Any:
 class Dump(Mapping[str, Any]):
     """A Trifuse dump that is open for reading: a mapping from names to arrays (h5py.Dataset), to be used with `with`.
 
-    `trifuse.triples(**dump)` computes from the arrays without loading them as a whole; `trifuse.run(path)` is faster.
+    `trifuse.triples(**dump)` computes from the arrays without loading them as a whole, with the facts that the dump states
+    about them; `trifuse.run(path)` is faster. Arrays that are loaded, dump["t2"][()], do not know their dump: pass
+    **dump.facts with them.
 
     >>> import numpy as np, os, tempfile, trifuse
     >>> path = os.path.join(tempfile.mkdtemp(), "pair.h5")
@@ -41,22 +44,24 @@ class Dump(Mapping[str, Any]):
     """
 
     def __init__(self, path: PathLike) -> None:
-        self.path = os.fspath(path)
+        self.path = os.fsdecode(path_bytes("path", path))
         """Name of the file."""
         _exporter()
         try:
             self._file = importlib.import_module("h5py").File(self.path, "r")
         except OSError as error:
             raise InputError(f"{self.path}: this file cannot be read as HDF5 ({error}).") from error
-        self.attributes: dict[str, Any] = {name: _plain(value) for name, value in self._file.attrs.items()}
+        self.attributes: dict[str, Any] = {name: plain(value) for name, value in self._file.attrs.items()}
         """Attributes of the dump: reference, amplitudes, correlation_energy (hartree), and so on."""
-        if self.attributes.get("format") != "trifuse-dump":
+        if self.attributes.get("format") != FORMAT:
             self.close()
             raise InputError(f"{self.path}: this is not a Trifuse dump; its attribute `format` is not trifuse-dump.")
 
     @property
     def reference(self) -> str:
         """RHF, UHF or ROHF."""
+        if "reference" not in self.attributes:
+            raise InputError(f"{self.path}: this dump has no attribute `reference`, which every dump has; write it again.")
         return str(self.attributes["reference"])
 
     @property
@@ -65,15 +70,27 @@ class Dump(Mapping[str, Any]):
         return str(self.attributes.get("amplitudes", "ccsd"))
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What the dump states about its arrays, as arguments of `triples`: reference, kind, fock_in_triples and so on."""
+        facts = facts_from(self.attributes)
+        stated = {name: getattr(facts, name) for name in (
+            "reference", "kind", "fock_in_triples", "correlation_energy", "scf_energy", "convergence")}
+        stated["kind_omega2"] = facts.omega2
+        return {name: value for name, value in stated.items() if value is not None}
+
+    @property
     def sealed(self) -> bool:
         """True if the dump has checksums."""
-        return "seal" in self._file
+        return "seal" in self._open()
 
     def damaged(self) -> list[str]:
         """Names of the arrays, and "header", that do not agree with the checksums. Reads the whole file."""
         if not self.sealed:
             raise UsageError(f"{self.path}: this dump has no checksums.")
-        names: list[str] = _exporter().verify_seal(self.path)
+        try:
+            names: list[str] = _exporter().verify_seal(self.path)
+        except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(f"{self.path}: the checksums cannot be read ({error}); write the dump again.") from error
         return names
 
     def close(self) -> None:
@@ -83,13 +100,19 @@ class Dump(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name == "seal":
             raise KeyError(name)
-        return self._file[name]
+        return self._open()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._file if name != "seal")
+        return (name for name in self._open() if name != "seal")
 
     def __len__(self) -> int:
-        return len(self._file) - self.sealed
+        return len(self._open()) - self.sealed
+
+    def _open(self) -> Any:
+        """The file, if it is open."""
+        if not self._file:
+            raise UsageError(f"{self.path}: this dump is closed; use its arrays inside the block `with trifuse.Dump(...)`.")
+        return self._file
 
     def __enter__(self) -> Dump:
         return self
@@ -105,34 +128,43 @@ def write_dump(
     path: PathLike,
     *,
     reference: str | None = None,
-    amplitudes: str = "ccsd",
+    kind: str | None = None,
+    amplitudes: str | None = None,
     omega2: float | None = None,
-    fock_in_triples: bool = False,
+    fock_in_triples: bool | None = None,
     correlation_energy: float | None = None,
     scf_energy: float | None = None,
+    convergence: float | None = None,
     program: str = "trifuse.write_dump",
-    molecule: str = "",
-    basis: str = "",
-    comment: str = "",
+    molecule: str | None = None,
+    basis: str | None = None,
+    factorization: str | None = None,
+    auxiliary_basis: str | None = None,
+    comment: str | None = None,
     overwrite: bool = False,
     **arrays: npt.ArrayLike | None,
 ) -> None:
     """Writes arrays to a sealed Trifuse dump. The file takes its name when it is complete and on the disk.
 
+    If the arrays are those of an open dump (`write_dump(path, **dump)`), what is not stated here is what that dump states.
+
     Parameters
     ----------
     path
         Name of the file. An earlier dump of the same program and kind of amplitudes is replaced.
-    reference, fock_in_triples, correlation_energy, scf_energy
+    reference, fock_in_triples, correlation_energy, scf_energy, convergence
         As in `triples`.
-    amplitudes, omega2
-        ccsd, reg-ccsd (with its omega2, hartree) or lambda.
+    kind, omega2
+        ccsd (default), reg-ccsd (with its omega2, hartree) or lambda. `amplitudes` is an earlier name of `kind`.
     program, molecule, basis, comment
         Provenance, which reports show.
+    factorization, auxiliary_basis
+        Of arrays factors_*: density-fitting (default) or cholesky; name of the auxiliary basis.
     overwrite
         True: any existing file of this name is replaced.
     arrays
-        Arrays with the names and shapes of `triples`. Left amplitudes need no integrals.
+        Arrays with the names and shapes of `triples`: integrals, or factors_* in place of them. Left amplitudes need
+        neither.
 
     Raises
     ------
@@ -140,27 +172,70 @@ def write_dump(
         The arguments are not possible, or the name belongs to another file.
     """
     exporter = _exporter()
+    target = os.fsdecode(path_bytes("path", path))
     given = {name: values for name, values in arrays.items() if values is not None}
-    found = reference_of(list(given), reference)
-    if amplitudes not in KINDS:
-        raise UsageError(f"amplitudes is {amplitudes!r}, but it must be ccsd, reg-ccsd or lambda.")
+    for name, values in given.items():
+        refuse_closed(name, values)
+    facts = facts_of(given)
+    found = reference_of(list(given), reference or facts.reference)
     if not given:
         raise UsageError("There are no arrays; give them by name, for example t1=..., t2=....")
+    kind, omega2 = _kind_of(kind or amplitudes, omega2, facts.kind, facts.omega2)
     if not program:
         raise UsageError("program is empty, but a dump names the program that wrote it.")
+    version, texts = _version_of(given, factorization or facts.factorization, auxiliary_basis or facts.auxiliary_basis)
+    texts.update(program=program, molecule=_first(molecule, facts.molecule), basis=_first(basis, facts.basis),
+                 comment=_first(comment, facts.comment))
+    strings = {name: word(name, text) for name, text in texts.items() if text}
+    energies = {"correlation_energy": _first(correlation_energy, facts.correlation_energy),
+                "scf_energy": _first(scf_energy, facts.scf_energy), "convergence": _first(convergence, facts.convergence)}
+    energies = {name: number(name, energy) for name, energy in energies.items() if energy is not None}
+    fock_in_triples = _first(fock_in_triples, facts.fock_in_triples)
+    stated = stated_fock(fock_in_triples)
     numbers = {name: _readable(name, values) for name, values in given.items()}
-    texts = {"program": program, "molecule": molecule, "basis": basis, "comment": comment}
-    energies = {"correlation_energy": correlation_energy, "scf_energy": scf_energy}
-    with _own_errors(exporter), exporter.new_dump(path, amplitudes, overwrite, program) as file:
+    with _own_errors(exporter), exporter.new_dump(target, kind, overwrite, program) as file:
         largest = max(int(np.prod(each.shape)) for each in numbers.values())
-        file.begin(found, amplitudes, omega2, largest, {name: text for name, text in texts.items() if text})
+        file.begin(found, kind, omega2, largest, strings, version=version)
         for name, energy in energies.items():
-            if energy is not None:
-                file.attrs[name] = float(energy)
-        file.attrs["fock_in_triples"] = int(fock_in_triples)
+            file.attrs[name] = energy
+        if stated:
+            file.attrs["fock_in_triples"] = int(stated > 0)
         for name, values in numbers.items():
-            rows = (np.asarray(values[n]) for n in range(values.shape[0]))
+            rows = (real_part(name, np.asarray(values[n])) for n in range(values.shape[0]))
             file.write(name, tuple(values.shape), "i8" if name.startswith("irrep") else "f8", rows)
+
+
+def _first(stated: Any, known: Any) -> Any:
+    return known if stated is None else stated
+
+
+def _kind_of(kind: str | None, omega2: float | None, kind_of_dump: str | None, omega2_of_dump: float | None) -> tuple[str, float | None]:
+    """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states."""
+    if kind is None and kind_of_dump == "made-up":
+        return kind_of_dump, None
+    if kind is None and omega2 is None and kind_of_dump is not None:
+        kind, omega2 = kind_of_dump, omega2_of_dump
+    kind = kind_of(kind or kind_of_dump or "ccsd")
+    if omega2 is not None:
+        omega2 = number("omega2", omega2)
+    if kind == "reg-ccsd" and omega2 is None:
+        raise UsageError("reg-ccsd amplitudes need the omega2 with which they were solved; pass omega2=....")
+    if kind != "reg-ccsd" and omega2:
+        raise UsageError(f"omega2 belongs to reg-ccsd amplitudes, but these are {kind}; pass kind=\"reg-ccsd\", or no omega2.")
+    return kind, omega2 if kind == "reg-ccsd" else None
+
+
+def _version_of(arrays: Mapping[str, Any], factorization: Any, auxiliary_basis: Any) -> tuple[int, dict[str, Any]]:
+    """The version of a dump of these arrays, and its texts about the factors."""
+    factors = [name for name in arrays if name.startswith("factors_")]
+    if not factors:
+        return 1, {}
+    if integrals := [name for name in arrays if name.removeprefix("asym_").startswith(("ovvv", "ovoo", "ovov", "oovv"))]:
+        raise UsageError(f"{factors[0]} stands for all integrals, but {integrals[0]} is there, too; give only one of them.")
+    factorization = factorization or "density-fitting"
+    if factorization not in ("density-fitting", "cholesky"):
+        raise UsageError(f"factorization is {factorization!r}, but it must be density-fitting or cholesky.")
+    return 2, {"factorization": factorization, "auxiliary_basis": auxiliary_basis}
 
 
 @contextlib.contextmanager
@@ -169,23 +244,14 @@ def _own_errors(exporter: Any) -> Iterator[None]:
     try:
         yield
     except exporter.ExportError as error:
-        sentence = str(error)
-        raise UsageError(sentence[:1].upper() + sentence[1:]) from error
+        raise UsageError(capitalized(str(error))) from error
 
 
 def _readable(name: str, values: Any) -> Any:
     """An array whose rows can be read one after another: `values` itself if it is one of HDF5."""
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):
         values = values.get()
-    if type(values).__module__.startswith("h5py"):
-        return values
-    return as_numbers(name, values)
-
-
-def _plain(value: Any) -> Any:
-    """The value of an attribute as a Python object."""
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.reshape(-1)[0]
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return value.item() if isinstance(value, np.generic) else value
+    numbers = values if type(values).__module__.startswith("h5py") else as_numbers(name, values)
+    if len(numbers.shape) == 0:
+        raise UsageError(f"{name} is a single number, but it must be an array.")
+    return numbers

@@ -23,8 +23,8 @@ import numpy as np
 
 from ._arrays import Amplitudes, Box
 from ._calculation import run_arrays
-from ._options import ObjectOptions, refuse_unknown, taking
-from .errors import UsageError
+from ._options import ObjectOptions, capitalized, refuse_unknown, shown, taking, truth
+from .errors import Error, InputError, UsageError
 from .result import Result
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
 
 __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]
+
+NON_CANONICAL = 1e-4
+"""If an off-diagonal f_ij or f_ab exceeds this, hartree, PySCF's (T), which ignores it, has another definition than E(T)
+here. Those of an SCF with PySCF's default thresholds are smaller by an order of magnitude."""
 
 _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 _originals: dict[str, Any] = {}
@@ -73,30 +77,66 @@ def triples(
     The other parameters, the result and the exceptions are those of `trifuse.triples`.
     """
     refuse_unknown(options, ObjectOptions)
-    left, allow_unconverged = options.pop("left", None), options.pop("allow_unconverged", False)
+    left, allow_unconverged = options.pop("left", None), truth("allow_unconverged", options.pop("allow_unconverged", False))
     logger = importlib.import_module("pyscf.lib.logger")
-    log = logger.new_logger(mycc, options.pop("verbose", None))
+    log = _logger(mycc, options.pop("verbose", None))
     started = (logger.process_clock(), logger.perf_counter())
     name = type(mycc).__name__
     with _own_errors():
         _export.check_supported(mycc)
+        mycc = _export.with_real_orbitals(mycc)
         own = (t1 is None or t1 is mycc.t1) and (t2 is None or t2 is mycc.t2)
         if own:
             _export.check_converged(mycc, allow_unconverged)
         t1, t2 = mycc.t1 if t1 is None else t1, mycc.t2 if t2 is None else t2
         if t1 is None or t2 is None:
             raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
+        t1, t2 = _export.checked_amplitudes(mycc, t1, t2)
+        given = eris is not None
+        if given:
+            _export.check_integrals(mycc, eris, True)
         if not _export.is_density_fitted(mycc):
             eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own)
-        left_amplitudes = None if left is None else _left(mycc, left, orbitals, eris, right, allow_unconverged)
-    result = run_arrays(right, left_amplitudes, options, log=lambda is_warning, line: (
-        log.warn("%s", line) if is_warning else log.debug("%s", line)))
+        checks = truth("check", options.get("check", True)) and not truth("trust_input", options.get("trust_input", False))
+        left_amplitudes, of_left = None, None
+        if left is not None:
+            left_amplitudes, of_left = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
+        warnings = [sentence for sentence in (_export.scf_warning(mycc, orbitals), of_left) if sentence]
+        for sentence in warnings:
+            log.warn("%s", sentence)
+    try:
+        result = run_arrays(right, left_amplitudes, options, log=lambda is_warning, line: (
+            log.warn("%s", line) if is_warning else log.debug("%s", line)))
+    except InputError as error:
+        raise InputError(_with_causes(str(error), own, given)) from error
+    result = result.with_warnings(warnings)
     log.timer(f"{name}(T)", *started)
     for each in result.energies:
         omega = f" (omega2 = {each.omega2:g})" if each.omega2 else ""
         log.note("%s correction%s = %.15g", each.method.replace("CCSD", name, 1), omega, each.e_t)
     return result
+
+
+def _logger(mycc: Any, verbose: Any) -> Any:
+    """The messages of an object of PySCF."""
+    logger = importlib.import_module("pyscf.lib.logger")
+    if not hasattr(mycc, "stdout") or not hasattr(mycc, "verbose"):
+        raise UsageError(f"{shown(mycc)} is not a PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
+    if not isinstance(verbose, (type(None), int, np.integer, logger.Logger)):
+        raise UsageError(f"verbose is {shown(verbose)}, but it must be a number from 0 to 9 or a logger of PySCF.")
+    return logger.new_logger(mycc, verbose)
+
+
+def _with_causes(sentence: str, own: bool, given: bool) -> str:
+    """The sentence of a failed check, with the causes that objects of PySCF have."""
+    if "equation" not in sentence and "energy" not in sentence:
+        return sentence
+    causes = ["the CCSD used other integrals than these eris"] if given else [
+        "the CCSD used integrals of its own, kernel(eris=eris): pass eris=eris"]
+    causes += ["the orbitals or frozen were changed after kernel()"]
+    causes += [] if own else ["t1 and t2 are not those of CCSD, but for example of CC2"]
+    return f"{sentence} Causes with PySCF: {'; '.join(causes)}."
 
 
 @taking(ObjectOptions)
@@ -117,8 +157,9 @@ class patch(contextlib.AbstractContextManager["patch"]):
     """Makes mycc.ccsd_t() of PySCF's RCCSD and UCCSD objects compute here.
 
     A call patch() lasts until unpatch() or the end of the program; `with patch():` undoes it at the end of the block.
-    Options are those of `triples`, for example patch(device="cuda"). Objects that Trifuse does not support, such as
-    periodic ones, use PySCF's own (T), with a warning.
+    Options are those of `triples`, for example patch(device="cuda"). Objects that Trifuse does not support, and those for
+    which PySCF's (T) has another definition (periodic ones, orbitals that are not canonical), use PySCF's own (T), with a
+    warning.
     """
 
     @taking(ObjectOptions)
@@ -145,15 +186,40 @@ def _replacement(original: Callable[..., float], options: ObjectOptions) -> Call
     """A function that replaces a `kernel` of PySCF."""
 
     def kernel(mycc: Any, eris: Any, t1: Any = None, t2: Any = None, verbose: Any = 3) -> float:
-        try:
-            _export.check_supported(mycc)
-        except _export.ExportError as error:
+        reason = _left_to_pyscf(mycc, eris)
+        if reason is not None:
             log = importlib.import_module("pyscf.lib.logger").new_logger(mycc, verbose)
-            log.warn("Trifuse leaves this (T) to PySCF: %s", error)
+            log.warn("Trifuse leaves this (T) to PySCF: %s", reason)
             return original(mycc, eris, t1, t2, verbose)
         return float(triples(mycc, t1, t2, eris, **{"verbose": verbose, **options}))
 
     return kernel
+
+
+def _left_to_pyscf(mycc: Any, eris: Any) -> str | None:
+    """Why PySCF's own (T) is right for this object, or has another definition than here. None if it is to be computed here."""
+    try:
+        _export.check_supported(mycc)
+    except _export.NotSupported as error:
+        return str(error)
+    except _export.ExportError:
+        return None  # a mistake, which `triples` refuses
+    if _export.is_periodic(mycc):
+        return ("its orbital energies contain the Madelung constant in a periodic calculation; trifuse.pyscf.ccsd_t gives the "
+                "number without it.")
+    coupling = _coupling(mycc, eris)
+    if coupling > NON_CANONICAL:
+        return (f"it ignores the off-diagonal Fock matrix elements of these orbitals, f_ij and f_ab, up to {coupling:.1e} hartree; "
+                "trifuse.pyscf.ccsd_t gives the number with them.")
+    return None
+
+
+def _coupling(mycc: Any, eris: Any) -> float:
+    """The largest off-diagonal f_ij or f_ab, hartree. 0 for an ROHF reference, which has PySCF's definition here, too."""
+    largest = 0.0
+    with contextlib.suppress(AttributeError, TypeError, ValueError, IndexError):  # `triples` refuses such integrals
+        largest = float(_export.coupling_within_spaces(mycc, eris))
+    return largest
 
 
 def solve_regularized_ccsd(mycc: Any, omega2: float, eris: Any = None) -> Any:
@@ -209,6 +275,7 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitude
     fitted = _export.is_density_fitted(mycc)
     if eris is None:
         eris = _export.fock_only(mycc)
+    _export.check_integrals(mycc, eris, fitted)
     orbitals = _export.orbitals_of(mycc, eris, t1, t2)
     omega2 = _export.omega2_of(mycc) if own else None
     kind = "ccsd" if omega2 is None else "reg-ccsd"
@@ -220,35 +287,36 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitude
     arrays.update(factors)
     if fitted:
         eris = _export.integrals_of_energy(factors, orbitals, eris)
-    energy = float(mycc.energy(t1, t2, eris)) if _has_numpy(t2) else None
+    energy = float(np.real(mycc.energy(t1, t2, eris))) if _has_numpy(t2) else None
     scf_energy = mycc._scf.e_tot if getattr(mycc, "e_hf", None) is None else mycc.e_hf
     return Amplitudes(arrays, orbitals.reference, kind, omega2 or 0.0, fock_in_triples=True, correlation_energy=energy,
-                      scf_energy=float(scf_energy), source=f"the {type(mycc).__name__} object",
-                      **_export.provenance(mycc)), orbitals
+                      scf_energy=float(np.real(scf_energy)), source=f"the {type(mycc).__name__} object",
+                      convergence=_export.convergence_of(mycc) if own else None, **_export.provenance(mycc)), orbitals
 
 
-def _left(mycc: Any, left: Any, orbitals: Any, eris: Any, right: Amplitudes, allow_unconverged: bool) -> Amplitudes:
-    """The left amplitudes."""
+def _left(mycc: Any, left: Any, orbitals: Any, right_arrays: tuple[Any, Any, Any], right: Amplitudes, allow_unconverged: bool,
+          checks: bool) -> tuple[Amplitudes, str | None]:
+    """The left amplitudes, and a warning or None. `right_arrays`: t1, t2 and the integrals, or None for these."""
+    warning: str | None = None
     if isinstance(left, str):
         if left != "lambda":
             raise UsageError(f"left is {left!r}, but it must be \"lambda\" or an object of solve_regularized_ccsd.")
-        if mycc.l1 is None or mycc.l2 is None:
-            mycc.solve_lambda(eris=eris)
-        if not mycc.converged_lambda and not allow_unconverged:
-            raise UsageError("The Lambda equations are not converged; raise max_cycle and call solve_lambda again.")
-        kind, omega2, t1, t2 = "lambda", 0.0, mycc.l1, mycc.l2
+        t1, t2, warning = _export.solved_lambda(mycc, *right_arrays, allow_unconverged, checks)
+        convergence = float(mycc.conv_tol_normt) if mycc.converged_lambda and mycc.conv_tol_normt else None
+        kind, omega2 = "lambda", 0.0
     else:
         _export.check_supported(left)
         solved = _export.omega2_of(left)
         if solved is None:
             raise UsageError("The left amplitudes do not come from solve_regularized_ccsd; pass the object that it returns.")
         _export.check_converged(left, allow_unconverged)
-        kind, omega2, t1, t2 = "reg-ccsd", solved, left.t1, left.t2
+        convergence = _export.convergence_of(left)
+        kind, omega2, (t1, t2) = "reg-ccsd", solved, _export.checked_amplitudes(mycc, left.t1, left.t2)
     arrays = {name: values for name, values in right.arrays.items() if name.startswith(("eps_", "irrep_"))}
     for array in _export.amplitude_arrays(orbitals, t1, t2):
         arrays[array.name] = _in_order(array, orbitals)
-    return right._replace(arrays=arrays, kind=kind, omega2=omega2, fock_in_triples=False, correlation_energy=None,
-                          scf_energy=None, source="the left amplitudes")
+    return right._replace(arrays=arrays, kind=kind, omega2=omega2, fock_in_triples=None, correlation_energy=None,
+                          scf_energy=None, convergence=convergence, source="the left amplitudes"), warning
 
 
 def _in_order(array: Any, orbitals: Any) -> Any:
@@ -271,9 +339,13 @@ def _has_numpy(t2: Any) -> bool:
 
 @contextlib.contextmanager
 def _own_errors() -> Iterator[None]:
-    """Turns the exceptions of the exporter into those of this package."""
+    """Turns the exceptions of the exporter, and those of PySCF about an object that is not complete, into UsageError."""
     try:
         yield
     except _export.ExportError as error:
-        sentence = str(error)
-        raise UsageError(sentence[:1].upper() + sentence[1:]) from error
+        raise UsageError(capitalized(str(error))) from error
+    except Error:
+        raise
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError) as error:
+        raise UsageError(f"The arrays cannot be taken from this object of PySCF ({type(error).__name__}: "
+                         f"{' '.join(str(error).split()).rstrip('.')}); run its kernel() again, and pass what PySCF returns.") from error

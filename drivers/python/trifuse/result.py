@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 SPIN_CASES = ("aaa", "aab", "abb", "bbb")
@@ -61,6 +61,10 @@ class Result:
         """Sentences about values that are possible but rare, about trusted input, or about failed GPUs."""
         self.checks: tuple[Check, ...] = tuple(_check(each) for each in report.get("checks", ()))
         """The checks of the input."""
+
+    def with_warnings(self, sentences: Sequence[str]) -> Result:
+        """This result, with more warnings before its own."""
+        return Result({**self._report, "warnings": [*sentences, *self.warnings]}) if sentences else self
 
     def __float__(self) -> float:
         return self.e_t
