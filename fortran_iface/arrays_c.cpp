@@ -54,6 +54,12 @@ trifuse::SourceInfo info_of(const trifuse_arrays& arrays) {
   if (info.scf_energy && !std::isfinite(*info.scf_energy)) {
     throw UsageError(fmt::format("The SCF energy must be a number or NaN; it is {}.", *info.scf_energy));
   }
+  if (!std::isfinite(arrays.convergence) || arrays.convergence < 0.0) {
+    throw UsageError(
+        fmt::format("The convergence of amplitudes must be a number above 0, or 0 if it is not known; it is {}.",
+                    arrays.convergence));
+  }
+  if (arrays.convergence > 0.0) info.convergence = arrays.convergence;
   info.path = text_or(arrays.source, "the calling program");
   info.format = "arrays of the calling program";
   for (const auto& [name, value] :

@@ -84,6 +84,8 @@ typedef struct trifuse_arrays {
   const char* program;  /* provenance for the report, e.g. "PySCF 2.14"; may be null */
   const char* molecule; /* the same */
   const char* basis;    /* the same */
+  double convergence;   /* threshold of the norm of the change of the amplitudes in the iteration in which the producing
+                           program stopped: the check expects as much of the equations. 0: not known */
 } trifuse_arrays;
 
 /* Makes amplitudes from dense arrays of the calling program. Checks names, shapes, orbital energies and irreps now, and

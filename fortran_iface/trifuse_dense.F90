@@ -57,6 +57,7 @@ module trifuse_dense
     logical :: fock_in_triples = .false.                        !< true: (T) has f_ov t2; needs the Fock matrix
     real(c_double) :: correlation_energy = trifuse_not_known    !< CCSD correlation energy, hartree
     real(c_double) :: scf_energy = trifuse_not_known            !< total energy of the reference, hartree
+    real(c_double) :: convergence = 0.0_c_double                !< norm of the last change of the amplitudes; 0: not known
     character(len=:), allocatable :: source                     !< names the program in messages; may be absent
     character(len=:), allocatable :: program                    !< for the report, e.g. "PySCF 2.14"; may be absent
     character(len=:), allocatable :: molecule, basis            !< the same
@@ -96,6 +97,7 @@ module trifuse_dense
     type(c_ptr) :: program = c_null_ptr
     type(c_ptr) :: molecule = c_null_ptr
     type(c_ptr) :: basis = c_null_ptr
+    real(c_double) :: convergence = 0.0_c_double
   end type c_arrays
 
   interface
@@ -304,6 +306,7 @@ contains
     all%fock_in_triples = merge(1_c_int32_t, 0_c_int32_t, arrays%fock_in_triples)
     all%correlation_energy = arrays%correlation_energy
     all%scf_energy = arrays%scf_energy
+    all%convergence = arrays%convergence
     call point_to(arrays%source, source, all%source)
     call point_to(arrays%program, program, all%program)
     call point_to(arrays%molecule, molecule, all%molecule)

@@ -261,6 +261,11 @@ class BlockChecker {
         const std::array<int, 2> tiles = {p, h};
         report_.measured.largest_t1 =
             std::max(report_.measured.largest_t1, magnitude(block, largest_amplitude, "T1", tiles, amplitudes_));
+        if (&integrals_ != &amplitudes_) {
+          std::vector<double> right(block.size());
+          integrals_.read_t1(p, h, right);
+          report_.measured.singles_overlap().add(block, right);
+        }
         if (!energy_known_ || !integrals_.has_fock()) continue;
         fock.resize(block.size());
         integrals_.read_fock(p, h, fock);
@@ -295,6 +300,7 @@ class BlockChecker {
               report_.t2_spin_symmetry = std::max(report_.t2_spin_symmetry, violation);
               require(violation, largest, spin_symmetry, "T2", q, amplitudes_);
             }
+            if (&integrals_ != &amplitudes_) compare_with_right(q, block);
             if (!integrals_.has_integrals()) continue;
             const std::span<const double> integrals = v2(q);
             if (energy_known_) {
@@ -339,8 +345,19 @@ class BlockChecker {
     const bool alpha = space_[a_tile].spin() == Spin::alpha && space_[b_tile].spin() == Spin::alpha;
     return 0.25 * permutations * (space_.restricted() && alpha ? 2.0 : 1.0) * sum;
   }
-  /// Adds this block's part of sum t2 D t2 and sum t2 v over opposite spins. Arguments as for `pair_energy`.
+  /// Adds a block of left amplitudes and the same block of the right ones to their overlap.
+  void compare_with_right(const Quad& q, std::span<const double> left) {
+    const std::span<double> right = resized(v_, q);
+    integrals_.read_t2(q[0], q[1], q[2], q[3], right);
+    if (!report_.measured.with_right) report_.measured.with_right.emplace();
+    report_.measured.with_right->add(left, right);
+  }
+  /// Adds this block's part of the sums over doubles in Measurements. Arguments as for `pair_energy`.
   void measure_first_order(std::span<const double> t, const Quad& q, std::span<const double> v) {
+    for (std::size_t k = 0; k < t.size(); ++k) {
+      report_.measured.doubles.t2_t2 += t[k] * t[k];
+      report_.measured.doubles.v_v += v[k] * v[k];
+    }
     if (space_[q[0]].spin() == space_[q[1]].spin()) return;
     const std::span<const double> eps = integrals_.orbital_energies();
     const auto energy = [&](std::size_t k, std::int64_t x) { return eps[u(space_[q[k]].offset + x)]; };
@@ -350,8 +367,9 @@ class BlockChecker {
       for (std::int64_t b = 0; b < n[1]; ++b) {
         for (std::int64_t i = 0; i < n[2]; ++i) {
           for (std::int64_t j = 0; j < n[3]; ++j, ++k) {
-            report_.measured.t2_d_t2 += t[k] * t[k] * (energy(2, i) + energy(3, j) - energy(0, a) - energy(1, b));
-            report_.measured.t2_v += t[k] * v[k];
+            report_.measured.doubles.t2_d_t2 +=
+                t[k] * t[k] * (energy(2, i) + energy(3, j) - energy(0, a) - energy(1, b));
+            report_.measured.doubles.t2_v += t[k] * v[k];
           }
         }
       }

@@ -83,7 +83,6 @@ class DumpChecker final : public SourceCheck {
     Job job;
   };
 
-  const std::vector<int>& irreps(OrbitalClass c) const { return header_.irreps[static_cast<std::size_t>(c)]; }
   std::span<const double> energies(Space space, Spin spin) const {
     return header_.energies[static_cast<std::size_t>(class_of(space, spin))];
   }
@@ -104,10 +103,13 @@ class DumpChecker final : public SourceCheck {
   void plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
   void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
+  void add_left(const ArraySpec& t2);
   void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
-  std::vector<double> sums_of_first_stage() const;
+  std::vector<double> sums_of_first_stage();
+  /// The sums over doubles in `measured_`, which processes add up after the first stage.
+  std::vector<double*> sums_of_doubles();
 
   const DenseInput& input_;
   const DenseInput* other_;  ///< the input of the integrals, if it is another one
@@ -135,6 +137,7 @@ void DumpChecker::read_small_arrays() {
     values.resize(static_cast<std::size_t>(array->size()));
     array->read_all(values);
     for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
+    if (other_ != nullptr) add_overlap_of_t1(arrays_of_integrals(), header_, spec, values, measured_.singles_overlap());
     jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(own_, header_, spec, t1_[number_of(spec.first)]); });
   }
 }
@@ -219,7 +222,9 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t2) continue;
     const ArraySpec* const ovov = ovov_of(spec);
-    ovov != nullptr ? add_pairs(spec, *ovov) : add_boxes(spec);
+    if (ovov != nullptr) add_pairs(spec, *ovov);
+    if (other_ != nullptr) add_left(spec);
+    if (ovov == nullptr && other_ == nullptr) add_boxes(spec);
   }
   if (own.empty()) return;
   const bool of_factors = factors(input_) != nullptr;
@@ -298,6 +303,25 @@ void DumpChecker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
   }
 }
 
+/// Reads left amplitudes beside the right ones.
+void DumpChecker::add_left(const ArraySpec& t2) {
+  const CheckedArray& left = arrays_.emplace_back(own_, header_, t2, check_.box_doubles);
+  const CheckedArray& right = arrays_.emplace_back(arrays_of_integrals(), header_, t2, check_.box_doubles);
+  measured_.with_right.emplace();
+  for (const BoxIndex& at : left.begins()) {
+    jobs_[0].push_back([this, &left, &right, at](ThreadBuffers& buffers) {
+      const BoxIndex count = left.count(at);
+      const BoxPair l = left.read(at, count, buffers[0], buffers[1]), t = right.read(at, count, buffers[2], buffers[3]);
+      AmplitudeOverlap sums;
+      sums.add(l.first.values, t.first.values);
+      if (l.second) sums.add(l.second->values, t.second->values);
+      const std::lock_guard lock(mutex_);
+      add_sums(sums, *measured_.with_right);
+      measured_.largest_t2 = std::max(measured_.largest_t2, l.first.largest);
+    });
+  }
+}
+
 void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2,
                                    const ArrayBox& v2) {
   const std::int64_t a_size = t2.count[2], b_size = t2.count[3];
@@ -305,48 +329,35 @@ void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& 
   const auto eps_i = energies(Space::hole, spec.first), eps_a = energies(Space::particle, spec.first);
   const Spin second = header_.restricted ? Spin::alpha : spec.second;
   const auto eps_j = energies(Space::hole, second), eps_b = energies(Space::particle, second);
-  double t2_d_t2 = 0.0, t2_v = 0.0;
+  const bool plain_of_equal_spins = !opposite && !pairs.ovov.spec().antisymmetrised;
+  DoublesSums sums;
   for (std::int64_t i = 0; i < t2.count[0]; ++i) {
     for (std::int64_t j = 0; j < t2.count[1]; ++j) {
       const std::int64_t pair_i = t2.offset[0] + i, pair_j = t2.offset[1] + j;
       const double* const t = t2.values.data() + i * t2.stride[0] + j * t2.stride[1];
       const double* const v = v2.values.data() + i * v2.stride[0] + j * v2.stride[2];
+      const double *const t1_i = pairs.t1_first.data() + pair_i * a_size, *const t1_j =
+                                                                              pairs.t1_second.data() + pair_j * b_size;
+      const PairNumbers numbers{a_size, b_size, t, v, v2.stride[1], t1_i, t1_j};
       energies_[pairs.begin + static_cast<std::size_t>(pair_i * pairs.j_count + pair_j)] =
-          pair_energy(pairs.weights, {a_size, b_size, t, v, v2.stride[1], pairs.t1_first.data() + pair_i * a_size,
-                                      pairs.t1_second.data() + pair_j * b_size});
+          pair_energy(pairs.weights, numbers);
+      add_squares(numbers, plain_of_equal_spins, sums);
       if (!opposite) continue;
       const double e_ij = eps_i[static_cast<std::size_t>(pair_i)] + eps_j[static_cast<std::size_t>(pair_j)];
-      for (std::int64_t a = 0; a < a_size; ++a) {
-        const double e_ija = e_ij - eps_a[static_cast<std::size_t>(a)];
-        double squares = 0.0, products = 0.0;
-        for (std::int64_t b = 0; b < b_size; ++b) {
-          const double amplitude = t[a * b_size + b];
-          squares += amplitude * amplitude * (e_ija - eps_b[static_cast<std::size_t>(b)]);
-          products += amplitude * v[a * v2.stride[1] + b];
-        }
-        t2_d_t2 += squares;
-        t2_v += products;
-      }
+      add_first_order(numbers, e_ij, eps_a, eps_b, sums);
     }
   }
   singles_->add_ovov(pairs.ovov.spec(), v2);
   const std::lock_guard lock(mutex_);
-  measured_.t2_d_t2 += t2_d_t2;
-  measured_.t2_v += t2_v;
+  add_sums(sums, measured_.doubles);
   measured_.largest_t2 = std::max(measured_.largest_t2, t2.largest);
 }
 
 void DumpChecker::add_singles(Spin spin) {
-  const std::vector<double>& fock = fock_[number_of(spin)];
-  const std::vector<double>& t1 = t1_[number_of(spin)];
-  const std::size_t holes = irreps(class_of(Space::hole, spin)).size(),
-                    particles = irreps(class_of(Space::particle, spin)).size();
-  double sum = 0.0;
-  for (std::size_t i = 0; i < holes; ++i) {
-    for (std::size_t a = 0; a < particles; ++a)
-      sum += fock[(holes + a) * (holes + particles) + i] * t1[i * particles + a];
-  }
-  energies_[number_of(spin)] = header_.restricted ? 2.0 * sum : sum;
+  const std::size_t s = number_of(spin);
+  const double sum = singles_energy(fock_[s], t1_[s], header_.size(class_of(Space::hole, spin)),
+                                    header_.size(class_of(Space::particle, spin)));
+  energies_[s] = header_.restricted ? 2.0 * sum : sum;
 }
 
 std::vector<double> DumpChecker::run(int stage) {
@@ -379,10 +390,19 @@ std::vector<double> DumpChecker::run(int stage) {
   return sums;
 }
 
-std::vector<double> DumpChecker::sums_of_first_stage() const {
+std::vector<double*> DumpChecker::sums_of_doubles() {
+  const auto of_own = measured_.doubles.members();
+  std::vector<double*> sums(of_own.begin(), of_own.end());
+  if (!measured_.with_right) return sums;
+  const auto of_both = measured_.with_right->members();
+  sums.insert(sums.end(), of_both.begin(), of_both.end());
+  return sums;
+}
+
+std::vector<double> DumpChecker::sums_of_first_stage() {
   std::vector<double> sums = energies_;
+  for (const double* each : sums_of_doubles()) sums.push_back(*each);
   if (!singles_) return sums;
-  for (const double each : {measured_.t2_d_t2, measured_.t2_v}) sums.push_back(each);
   const std::vector<double> of_singles = singles_->first_sums();
   sums.insert(sums.end(), of_singles.begin(), of_singles.end());
   return sums;
@@ -390,7 +410,7 @@ std::vector<double> DumpChecker::sums_of_first_stage() const {
 
 void DumpChecker::accept(int stage, std::span<const double> sums) {
   sums = factor_stages_->accept(stage, sums);
-  if (!singles_ || stage == 1) return;
+  if (stage == 1 || (stage == 2 && !singles_)) return;
   if (stage == 2) {
     singles_->set_second_sums(sums);
     measured_.singles = singles_->residual();
@@ -398,11 +418,14 @@ void DumpChecker::accept(int stage, std::span<const double> sums) {
   }
   double energy = 0.0;
   for (const double each : sums.first(energies_.size())) energy += each;
-  measured_.ccsd_energy = energy;
   sums = sums.subspan(energies_.size());
-  measured_.t2_d_t2 = sums[0];
-  measured_.t2_v = sums[1];
-  singles_->set_first_sums(sums.subspan(2));
+  for (double* each : sums_of_doubles()) {
+    *each = sums.front();
+    sums = sums.subspan(1);
+  }
+  if (!singles_) return;
+  measured_.ccsd_energy = energy;
+  singles_->set_first_sums(sums);
 }
 
 }  // namespace

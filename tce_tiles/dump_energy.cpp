@@ -45,4 +45,43 @@ double pair_energy(const PairWeights& weights, const PairNumbers& n) {
   return energy;
 }
 
+double singles_energy(std::span<const double> fock, std::span<const double> t1, std::int64_t o, std::int64_t v) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < o; ++i) {
+    for (std::int64_t a = 0; a < v; ++a) {
+      sum += fock[static_cast<std::size_t>((o + a) * (o + v) + i)] * t1[static_cast<std::size_t>(i * v + a)];
+    }
+  }
+  return sum;
+}
+
+void add_squares(const PairNumbers& n, bool antisymmetrise, DoublesSums& sums) {
+  double t2_t2 = 0.0, v_v = 0.0;
+  for (std::int64_t a = 0; a < n.a_size; ++a) {
+    const double *const t2 = n.t2 + a * n.b_size, *const direct = n.v2 + a * n.v2_row;
+    for (std::int64_t b = 0; b < n.b_size; ++b) {
+      const double v = direct[b] - (antisymmetrise ? n.v2[b * n.v2_row + a] : 0.0);
+      t2_t2 += t2[b] * t2[b];
+      v_v += v * v;
+    }
+  }
+  sums.t2_t2 += t2_t2;
+  sums.v_v += v_v;
+}
+
+void add_first_order(const PairNumbers& n, double e_ij, std::span<const double> eps_a, std::span<const double> eps_b,
+                     DoublesSums& sums) {
+  for (std::int64_t a = 0; a < n.a_size; ++a) {
+    const double e_ija = e_ij - eps_a[static_cast<std::size_t>(a)];
+    double squares = 0.0, products = 0.0;
+    for (std::int64_t b = 0; b < n.b_size; ++b) {
+      const double amplitude = n.t2[a * n.b_size + b];
+      squares += amplitude * amplitude * (e_ija - eps_b[static_cast<std::size_t>(b)]);
+      products += amplitude * n.v2[a * n.v2_row + b];
+    }
+    sums.t2_d_t2 += squares;
+    sums.t2_v += products;
+  }
+}
+
 }  // namespace trifuse

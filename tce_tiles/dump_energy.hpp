@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "tce_tiles/doubles_sums.hpp"
 #include "tce_tiles/dump_layout.hpp"
 
 namespace trifuse {
@@ -27,5 +29,15 @@ struct PairNumbers {
 /// The energy of the pair, in hartree. The order of summation depends on the sizes only. If `weights.exchange` or
 /// `weights.exchanged_singles` is not zero, a_size and b_size must be equal.
 double pair_energy(const PairWeights& weights, const PairNumbers& numbers);
+/// sum f_ai t_i^a of one spin, in hartree. `fock`: f[p,q], shape [o+v,o+v], occupied orbitals first. `t1`: t1[o,v].
+double singles_energy(std::span<const double> fock, std::span<const double> t1, std::int64_t o, std::int64_t v);
+
+/// Adds the squares of the amplitudes and integrals of a pair to `sums`. `antisymmetrise`: the integrals of equal spins
+/// are (ia|jb), not antisymmetrised.
+void add_squares(const PairNumbers& numbers, bool antisymmetrise, DoublesSums& sums);
+/// Adds sum t D t and sum t v of a pair of opposite spins to `sums`. `e_ij`: eps_i + eps_j; `eps_a`, `eps_b`: energies
+/// of the virtual orbitals; hartree.
+void add_first_order(const PairNumbers& numbers, double e_ij, std::span<const double> eps_a,
+                     std::span<const double> eps_b, DoublesSums& sums);
 
 }  // namespace trifuse

@@ -103,6 +103,13 @@ SourceInfo read_attributes(const Hdf5File& file) {
   read_amplitude_kind(file, info);
   info.correlation_energy = finite_attribute(file, "correlation_energy");
   info.scf_energy = finite_attribute(file, "scf_energy");
+  info.convergence = finite_attribute(file, "convergence");
+  if (info.convergence && *info.convergence <= 0.0) {
+    throw InputError(
+        fmt::format("{}: attribute 'convergence' is {}, but it must be above 0; write the threshold of the norm of the "
+                    "change of the amplitudes, or leave it out.",
+                    file.path(), *info.convergence));
+  }
   const std::int64_t fock_in_triples = file.attributes().integer("fock_in_triples").value_or(0);
   if (fock_in_triples != 0 && fock_in_triples != 1) {
     throw InputError(fmt::format("{}: attribute 'fock_in_triples' of the root group is {}; write 0 or 1.", file.path(),

@@ -186,6 +186,7 @@ void Writer::write_attributes() {
   if (info.fock_in_triples) file_->set_attribute("fock_in_triples", std::int64_t{1});
   if (info.correlation_energy) file_->set_attribute("correlation_energy", *info.correlation_energy);
   if (info.scf_energy) file_->set_attribute("scf_energy", *info.scf_energy);
+  if (info.convergence) file_->set_attribute("convergence", *info.convergence);
 
   std::string comment;
   const auto remark = [&](const std::string& text) { comment += (comment.empty() ? "" : "; ") + text; };

@@ -169,6 +169,11 @@ void SinglesEquation::add_to_residual(int s, const std::vector<double>& part) {
 }
 
 bool SinglesEquation::complete(int s) const {
+  const std::vector<double>& values = problem_.t1[static_cast<std::size_t>(s)];
+  return has_exchange(s) || std::all_of(values.begin(), values.end(), [](double t) { return t == 0.0; });
+}
+
+bool SinglesEquation::has_exchange(int s) const {
   const auto k = static_cast<std::size_t>(s);
   // Plain (ni|af) goes with plain (nf|ia), which antisymmetrised ovov does not contain.
   return problem_.has_oovv[k] && (problem_.asym_oovv[k] || !problem_.asym_ovov[k]);
@@ -209,7 +214,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   }
 
   // - sum_f t_nf (ni|af)
-  if (same && complete(s)) add_exchange(s, orbital, memory, part);
+  if (same && has_exchange(s)) add_exchange(s, orbital, memory, part);
 
   const std::span<double> ovov = memory.span().first(vu * os * vs);  // [f,m,e]
   slabs_.read_ovov(u, s, orbital, ovov);
@@ -317,7 +322,7 @@ std::vector<double> SinglesEquation::whole_residual(int s) const {
   std::vector<double> r = residual_[k];
   add_to(r, coulomb_opposite_[k]);
   // Antisymmetrised oovv contains this term already.
-  if (!complete(s) || !problem_.asym_oovv[k]) add_to(r, coulomb_same_[k]);
+  if (!has_exchange(s) || !problem_.asym_oovv[k]) add_to(r, coulomb_same_[k]);
   for (std::size_t i = 0; i < os; ++i) {
     std::vector<double> f_mi(os);
     for (std::size_t m = 0; m < os; ++m) {

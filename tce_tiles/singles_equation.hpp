@@ -146,6 +146,8 @@ class SinglesEquation {
   /// unless factors are used.
   void add_exchange(int s, std::int64_t orbital, Buffer& memory, std::vector<double>& part);
   /// True if the equation of spin s has its term of oovv.
+  bool has_exchange(int s) const;
+  /// True if the equation of spin s lacks no term: it has the term of oovv, or t1, which this term contains, is zero.
   bool complete(int s) const;
   std::vector<double> whole_residual(int s) const;  ///< R[i,a], shape [o,v], hartree
 

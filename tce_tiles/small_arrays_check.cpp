@@ -35,6 +35,13 @@ void check_t1(const DenseArrays& arrays, const DumpHeader& header, const ArraySp
   }
 }
 
+void add_overlap_of_t1(const DenseArrays& right, const DumpHeader& header, const ArraySpec& spec,
+                       std::span<const double> left, AmplitudeOverlap& sums) {
+  std::vector<double> values(left.size());
+  open_array(right, header, spec)->read_all(values);
+  sums.add(left, values);
+}
+
 std::vector<double> read_checked_fock(const DenseArrays& arrays, const DumpHeader& header, Spin spin) {
   const auto array = open_fock(arrays, header, spin);
   std::vector<double> values(static_cast<std::size_t>(array->size()));

@@ -39,6 +39,8 @@ struct SourceInfo {
   bool sealed = false;                       ///< the file has a checksum for every number
   std::optional<double> scf_energy;          ///< total energy of the reference by the producing program, hartree
   std::optional<double> correlation_energy;  ///< CCSD correlation energy by the producing program, hartree
+  /// Largest norm of the change of the amplitudes in the last iteration of the producing program, as it states it.
+  std::optional<double> convergence;
   std::optional<std::pair<double, double>> printed_triples;     ///< E[T], E(T) by the producing program, hartree
   std::vector<std::pair<std::string, std::string>> provenance;  ///< program, molecule, basis, files, ...
 };

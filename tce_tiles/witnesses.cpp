@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/dense_source.hpp"
+#include "tce_tiles/left_witnesses.hpp"
+#include "tce_tiles/make_witness.hpp"
 
 namespace trifuse {
 namespace {
@@ -32,23 +35,18 @@ constexpr std::int64_t elements_of_spike = 8;
 /// at most 0.32 across t1.
 constexpr double min_along = 0.0, max_along = 3.0, max_across = 1.0;
 constexpr double usual_min_along = 0.1, usual_max_along = 2.0, usual_across = 0.5;
+/// The next iteration of converged amplitudes changes t1 by at most this multiple of the norm with which their program
+/// stopped (0.5 in 51 molecules of PySCF), but rounding errors are left.
+constexpr double steps_per_convergence = 5.0, rounding_step = 1e-10;
+/// A residual is parallel to t1 if the rest of it is shorter than this fraction. Residuals of loosely converged
+/// amplitudes have at least a third of their length across t1 (molecules with few elements of t1 excepted).
+constexpr double parallel = 0.02, least_shift = 1e-7;
+/// Sum of squares of integrals above which amplitudes cannot be zero.
+constexpr double zero_integrals = 1e-12;
 /// Limits of <t2 D t2>/<t2 v>. Correct inputs have 0.97 to 2.3, a nonsensical molecule has 8.2, and orbital energies in
 /// eV give 30 to 60.
 constexpr double min_first_order = 0.3, max_first_order = 20.0;
 constexpr double min_gap = 0.01, usual_t1 = 1.0, usual_t2 = 2.0;
-
-std::string files_of(const SourceInfo& amplitudes, const SourceInfo& integrals) {
-  return amplitudes.path + (amplitudes.path == integrals.path ? "" : " and " + integrals.path);
-}
-
-Witness failed_if(bool failed, std::string name, double value, double limit, std::string sentence) {
-  return {std::move(name), failed ? WitnessStatus::failed : WitnessStatus::passed, value, limit,
-          failed ? std::move(sentence) : ""};
-}
-
-Witness unknown(std::string name, std::string why) {
-  return {std::move(name), WitnessStatus::unknown, {}, {}, std::move(why)};
-}
 
 Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "CCSD energy";
@@ -73,9 +71,34 @@ std::string element_of(const SinglesResidual& found, bool restricted) {
 constexpr const char* likely_causes =
     "an array has a wrong sign, factor or order of indices or spins, or was made for another calculation";
 
-Witness complete_equation(const SinglesResidual& found, const std::string& files, bool restricted) {
+/// The step of t1 above which the amplitudes are worse than usual.
+double usual_step_of(const Measurements& measured, const SourceInfo& amplitudes) {
+  // Without a Fock matrix, the residual contains the gradient of the SCF.
+  if (!amplitudes.convergence || !measured.fock_in_energy) return usual_step;
+  return std::clamp(steps_per_convergence * *amplitudes.convergence, rounding_step, usual_step);
+}
+
+/// True if the residual is that of a constant shift of all virtual orbital energies.
+bool is_shift(const SinglesResidual& found) {
+  return found.complete && found.singles && found.elements >= elements_of_spike &&
+         std::abs(found.along_t1) > least_shift && found.across_t1 < parallel * std::abs(found.along_t1);
+}
+
+Witness complete_equation(const SinglesResidual& found, const SourceInfo& amplitudes, const std::string& files,
+                          bool restricted) {
   const std::string name = "singles equation";
   const double others = std::min(found.other_rows, found.other_columns);
+  if (is_shift(found)) {
+    const std::string cure =
+        amplitudes.amplitudes == AmplitudeKind::regularized_ccsd
+            ? fmt::format("the stated omega2 is {:.8g}, but these amplitudes have omega2 = {:.8g}", amplitudes.omega2,
+                          amplitudes.omega2 - found.along_t1)
+            : "the orbital energies have a level shift, or the amplitudes are regularised and are not said to be";
+    return {name, WitnessStatus::failed, std::abs(found.along_t1), least_shift,
+            fmt::format("{}: the CCSD equation of the single excitations holds only if all virtual orbital energies "
+                        "are shifted by {:.6g} hartree; {}.",
+                        files, -found.along_t1, cure)};
+  }
   // A few wrong numbers give one large step. Loose convergence gives similar steps everywhere.
   if (found.step > min_spike && found.elements >= elements_of_spike && found.step > spike * others &&
       found.step <= max_step) {
@@ -110,7 +133,7 @@ Witness singles_equation(const Measurements& measured, const SourceInfo& amplitu
   if (!measured.singles) return unknown("singles equation", measured.no_singles_reason);
   const SinglesResidual& found = *measured.singles;
   const std::string files = files_of(amplitudes, integrals);
-  if (found.complete) return complete_equation(found, files, integrals.reference == Reference::rhf);
+  if (found.complete) return complete_equation(found, amplitudes, files, integrals.reference == Reference::rhf);
   if (!found.singles) {
     return unknown("singles equation", "there are no single excitations, and no integrals (ij|ab)");
   }
@@ -120,8 +143,14 @@ Witness singles_equation(const Measurements& measured, const SourceInfo& amplitu
 Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "first-order doubles";
   if (!measured.ccsd_energy) return unknown(name, measured.no_singles_reason);
-  if (measured.t2_v == 0.0) return unknown(name, "there are no opposite-spin doubles");
-  const double ratio = measured.t2_d_t2 / measured.t2_v;
+  if (measured.doubles.t2_t2 == 0.0 && measured.doubles.v_v > zero_integrals) {
+    return {name, WitnessStatus::failed, 0.0, min_first_order,
+            fmt::format("{}: all amplitudes t2 are zero, but the integrals (ia|jb) are not; the amplitudes were never "
+                        "computed or not copied.",
+                        files_of(amplitudes, integrals))};
+  }
+  if (measured.doubles.t2_v == 0.0) return unknown(name, "there are no opposite-spin doubles");
+  const double ratio = measured.doubles.t2_d_t2 / measured.doubles.t2_v;
   const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
   return failed_if(wrong, name, ratio, max_first_order,
                    fmt::format("{}: the amplitudes t2 and the integrals (ia|jb) give <t2 D t2>/<t2 v> = {:.3g}, but "
@@ -142,6 +171,38 @@ Witness orbital_energies(const Measurements& measured, const SourceInfo& integra
                                integrals.path, *measured.energy_fock_difference));
 }
 
+/// Right-hand amplitudes whose stated kind lets no equation test them.
+std::optional<Witness> untested_kind(const SourceInfo& amplitudes) {
+  if (amplitudes.amplitudes != AmplitudeKind::lambda) return std::nullopt;
+  return Witness{"kind of amplitudes",
+                 WitnessStatus::failed,
+                 {},
+                 {},
+                 fmt::format("{}: the amplitudes are said to be Lambda amplitudes, which can only be on the left-hand "
+                             "side; name CCSD amplitudes here and these as the left ones, or correct the kind.",
+                             amplitudes.path)};
+}
+
+/// A warning that names the data without which the witnesses are weak; nullopt if nothing is missing. Arrays of a
+/// caller need all of these data. Files have at least the printed energy or a sharp equation.
+std::optional<std::string> weakness(const Measurements& measured, const TileSource& integrals) {
+  const SourceInfo& info = integrals.info();
+  const bool equation = measured.singles && measured.singles->complete, in_memory = info.files.empty();
+  if (!in_memory && (equation || info.correlation_energy)) return std::nullopt;
+  const bool dense = dense_input_of(integrals) != nullptr;
+  std::vector<std::string> missing;
+  if (integrals.factors() == nullptr && !integrals.has_exchange_integrals()) {
+    missing.emplace_back(dense ? "oovv" : "the blocks of exchange integrals");
+  }
+  if (!integrals.has_fock()) missing.emplace_back(dense ? "fock" : "the Fock matrix");
+  if (!info.correlation_energy) missing.emplace_back("correlation_energy");
+  if (missing.empty()) return std::nullopt;
+  const std::string last = missing.back();
+  missing.pop_back();
+  return fmt::format("{} checked only weakly: {} {}{}{}.", in_memory ? "The arrays are" : info.path + " is",
+                     in_memory ? "pass" : "write", fmt::join(missing, ", "), missing.empty() ? "" : " and ", last);
+}
+
 /// Warnings about values that are possible but rare.
 std::vector<std::string> remarks(const Measurements& measured, const SourceInfo& amplitudes,
                                  const SourceInfo& integrals) {
@@ -159,13 +220,22 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
                     "reliable for this molecule, or the numbers are wrong.",
                     files, measured.largest_t1, measured.largest_t2));
   }
+  if (amplitudes.amplitudes == AmplitudeKind::made_up) {
+    found.push_back(
+        fmt::format("{}: the amplitudes are said to be made up, so no witness tests them; their energy is "
+                    "that of no molecule.",
+                    files));
+  }
   if (!measured.singles) return found;
   const SinglesResidual& singles = *measured.singles;
-  if (singles.complete && singles.step > usual_step) {
-    found.push_back(
-        fmt::format("{}: the amplitudes are loosely converged, or some numbers are damaged: the next iteration would "
-                    "change t1 by up to {:.2g}.",
-                    files, singles.step));
+  const double usual = usual_step_of(measured, amplitudes);
+  if (singles.complete && singles.step > usual) {
+    found.push_back(fmt::format(
+        "{}: the amplitudes are {}, or some numbers are damaged: the next iteration would change t1 by up to {:.2g}.",
+        files,
+        usual < usual_step ? fmt::format("not converged to {:.1g} as stated", *amplitudes.convergence)
+                           : "loosely converged",
+        singles.step));
   }
   const bool unusual =
       singles.along_t1 < usual_min_along || singles.along_t1 > usual_max_along || singles.across_t1 > usual_across;
@@ -253,7 +323,17 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
   report.witnesses = {ccsd_energy(measured, of_amplitudes, of_integrals),
                       singles_equation(measured, of_amplitudes, of_integrals),
                       first_order(measured, of_amplitudes, of_integrals), orbital_energies(measured, of_integrals)};
-  report.warnings = remarks(measured, of_amplitudes, of_integrals);
+  const bool left = &amplitudes != &integrals;
+  if (left) add_left_witnesses(measured, of_amplitudes, of_integrals, report);
+  if (auto kind = left ? std::nullopt : untested_kind(of_amplitudes)) report.witnesses.push_back(std::move(*kind));
+  for (std::string& remark : remarks(measured, of_amplitudes, of_integrals)) {
+    report.warnings.push_back(std::move(remark));
+  }
+  const bool tested =
+      of_amplitudes.amplitudes == AmplitudeKind::ccsd || of_amplitudes.amplitudes == AmplitudeKind::regularized_ccsd;
+  if (auto weak = left || !tested ? std::nullopt : weakness(measured, integrals)) {
+    report.warnings.push_back(std::move(*weak));
+  }
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tce_tiles/doubles_sums.hpp"
 #include "tce_tiles/singles_residual.hpp"
 #include "tce_tiles/tile_source.hpp"
 
@@ -26,10 +27,15 @@ struct Measurements {
   /// converged.
   double fock_off_diagonal = 0.0;
   double largest_t1 = 0.0, largest_t2 = 0.0;  ///< absolute values
-  /// sum t2 D t2 and sum t2 v over opposite spins, with D_ijab = eps_i + eps_j - eps_a - eps_b.
-  double t2_d_t2 = 0.0, t2_v = 0.0;
+  DoublesSums doubles;                        ///< of the amplitudes that are checked
+  /// Left doubles and singles beside the right ones; absent for right amplitudes.
+  std::optional<AmplitudeOverlap> with_right, singles_with_right;
   std::optional<double> gap;  ///< lowest virtual minus highest occupied orbital energy; the smaller one of both spins
 
+  /// `singles_with_right`, which it makes if it is absent.
+  AmplitudeOverlap& singles_overlap() {
+    return singles_with_right ? *singles_with_right : singles_with_right.emplace();
+  }
   /// Sets `gap`, `energy_fock_difference` and `fock_off_diagonal`. Arrays are by spin: orbital energies eps[o] and
   /// eps[v], and Fock matrices f[p,q] of shape [o+v,o+v] with occupied orbitals first; all in hartree. A restricted
   /// reference uses element 0 only. The matrices may be empty.

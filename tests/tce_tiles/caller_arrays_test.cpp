@@ -37,8 +37,8 @@ void expect_same_bits(const Measurements& found, const Measurements& expected) {
   EXPECT_EQ(found.gap, expected.gap);
   ASSERT_EQ(found.singles.has_value(), expected.singles.has_value());
   // Sums over threads depend on their order.
-  EXPECT_NEAR(found.t2_d_t2, expected.t2_d_t2, 1e-12);
-  EXPECT_NEAR(found.t2_v, expected.t2_v, 1e-12);
+  EXPECT_NEAR(found.doubles.t2_d_t2, expected.doubles.t2_d_t2, 1e-12);
+  EXPECT_NEAR(found.doubles.t2_v, expected.doubles.t2_v, 1e-12);
   if (!found.singles) return;
   EXPECT_EQ(found.singles->complete, expected.singles->complete);
   EXPECT_NEAR(found.singles->step, expected.singles->step, 1e-14);

@@ -43,8 +43,8 @@ TEST_P(SinglesEquationOf, HoldsForBlocksAndForDumps) {
     EXPECT_LT(measured->singles->step, 1e-10);
   }
   EXPECT_NEAR(of_blocks.ccsd_energy.value(), of_dump.ccsd_energy.value(), 1e-13);
-  EXPECT_NEAR(of_blocks.t2_d_t2, of_dump.t2_d_t2, 1e-12);
-  EXPECT_NEAR(of_blocks.t2_v, of_dump.t2_v, 1e-12);
+  EXPECT_NEAR(of_blocks.doubles.t2_d_t2, of_dump.doubles.t2_d_t2, 1e-12);
+  EXPECT_NEAR(of_blocks.doubles.t2_v, of_dump.doubles.t2_v, 1e-12);
   EXPECT_LT(of_blocks.energy_fock_difference.value(), 1e-11);
   EXPECT_LT(of_dump.energy_fock_difference.value(), 1e-11);
 }

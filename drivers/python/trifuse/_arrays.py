@@ -96,6 +96,7 @@ class Amplitudes(NamedTuple):
     program: str = ""
     molecule: str = ""
     basis: str = ""
+    convergence: float | None = None
 
 
 def reference_of(names: Sequence[str], stated: str | None, options: Sequence[str] = ()) -> str:
@@ -142,7 +143,7 @@ class Description:
             correlation_energy=nan if amplitudes.correlation_energy is None else amplitudes.correlation_energy,
             scf_energy=nan if amplitudes.scf_energy is None else amplitudes.scf_energy,
             source=amplitudes.source.encode(), program=_text(amplitudes.program), molecule=_text(amplitudes.molecule),
-            basis=_text(amplitudes.basis))
+            basis=_text(amplitudes.basis), convergence=amplitudes.convergence or 0.0)
 
     def _fill(self, array: _library.Array, name: str, values: Any) -> None:
         array.name = name.encode()

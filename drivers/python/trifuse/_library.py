@@ -65,6 +65,7 @@ class Arrays(ctypes.Structure):
         ("program", c_char_p),
         ("molecule", c_char_p),
         ("basis", c_char_p),
+        ("convergence", c_double),
     ]
 
 

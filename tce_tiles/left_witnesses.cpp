@@ -1,0 +1,88 @@
+#include "tce_tiles/left_witnesses.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tce_tiles/make_witness.hpp"
+
+namespace trifuse {
+namespace {
+
+/// Left amplitudes: limits of <l t>/<t t>, and of (1 - cosine of l and t) / (<t t t t>/<t t>). Correct Lambda
+/// amplitudes have 0.55 to 1.08 and at most 1.03 (N2 at 1.9 Angstrom); 0.96 to 1.01 and 0.4 near equilibrium. 2 l - l^T
+/// gives 1.2 to 170, orbitals in another order 2 to 1000, another geometry 0.1 to 1000.
+constexpr double min_left = 0.2, max_left = 1.4, max_misalignment = 4.0, usual_misalignment = 1.2;
+/// The same for Lambda singles: correct ones have 0.22 to 1.35. They are compared if the right t1 are this long.
+constexpr double min_left_singles = 0.02, max_left_singles = 3.0, least_singles = 1e-4;
+/// Amplitudes of very small length say nothing about their directions.
+constexpr double least_length = 1e-10;
+
+/// The deviation of the directions of left and right doubles, in units of the size of the amplitudes.
+double misalignment(const AmplitudeOverlap& overlap) {
+  const double cosine = overlap.left_right / std::sqrt(overlap.left_left * overlap.right_right);
+  return (1.0 - cosine) * overlap.right_right / overlap.right_fourth;
+}
+
+/// Compares left doubles with right ones. Lambda amplitudes are close to the CCSD amplitudes, and equal to none.
+Witness left_doubles(const AmplitudeOverlap& overlap, const SourceInfo& amplitudes, const SourceInfo& integrals) {
+  const std::string name = "left doubles", files = files_of(amplitudes, integrals);
+  if (overlap.right_right < least_length) return unknown(name, "the right amplitudes t2 are almost zero");
+  const double ratio = overlap.left_right / overlap.right_right;
+  if (amplitudes.amplitudes == AmplitudeKind::lambda && overlap.difference == 0.0) {
+    return {name, WitnessStatus::failed, ratio, max_left,
+            fmt::format("{}: the left amplitudes are said to be Lambda amplitudes, but they are the right amplitudes "
+                        "t2; give the solution of the Lambda equations, or no left amplitudes.",
+                        files)};
+  }
+  if (!(ratio >= min_left && ratio <= max_left)) {
+    return {name, WitnessStatus::failed, ratio, max_left,
+            fmt::format("{}: left doubles l and right doubles t give <l t>/<t t> = {:.3g}, but it is about 1 for "
+                        "amplitudes of the same calculation, and {:g} to {:g} are possible; the left amplitudes have "
+                        "another sign or factor, are zero, or are of another calculation.",
+                        files, ratio, min_left, max_left)};
+  }
+  if (amplitudes.amplitudes != AmplitudeKind::lambda) return failed_if(false, name, ratio, max_left, "");
+  const double found = misalignment(overlap);
+  return failed_if(
+      !(found <= max_misalignment), name, found, max_misalignment,
+      fmt::format("{}: the Lambda doubles have another direction than t2: {:.3g} in units of the size of the "
+                  "amplitudes, but at most {:g} is possible; they are of another calculation (other geometry, or "
+                  "solved before t1 and t2), or have another order of orbitals or another combination of spins.",
+                  files, found, max_misalignment));
+}
+
+/// Compares Lambda singles with t1.
+Witness left_singles(const AmplitudeOverlap& overlap, const SourceInfo& amplitudes, const SourceInfo& integrals) {
+  const std::string name = "left singles", files = files_of(amplitudes, integrals);
+  if (overlap.right_right < least_singles) return unknown(name, "the right amplitudes t1 are almost zero");
+  const double ratio = overlap.left_right / overlap.right_right;
+  const bool same = overlap.difference == 0.0;
+  return failed_if(same || !(ratio >= min_left_singles && ratio <= max_left_singles), name, ratio, max_left_singles,
+                   fmt::format("{}: left singles l and right singles t {}; the Lambda singles have another sign or "
+                               "factor, are zero, or are not the solution of the Lambda equations.",
+                               files,
+                               same ? "are the same numbers"
+                                    : fmt::format("give <l t>/<t t> = {:.3g}, but {:g} to {:g} are possible", ratio,
+                                                  min_left_singles, max_left_singles)));
+}
+
+}  // namespace
+
+void add_left_witnesses(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals,
+                        CheckReport& report) {
+  if (!measured.with_right) return;
+  report.witnesses.push_back(left_doubles(*measured.with_right, amplitudes, integrals));
+  if (amplitudes.amplitudes != AmplitudeKind::lambda) return;
+  if (measured.singles_with_right) {
+    report.witnesses.push_back(left_singles(*measured.singles_with_right, amplitudes, integrals));
+  }
+  const double found = misalignment(*measured.with_right);
+  if (!(found > usual_misalignment)) return;
+  report.warnings.push_back(fmt::format(
+      "{}: the directions of the Lambda doubles and of t2 differ unusually: {:.2g} in units of the size of the "
+      "amplitudes; the Lambda amplitudes may be of another calculation.",
+      files_of(amplitudes, integrals), found));
+}
+
+}  // namespace trifuse

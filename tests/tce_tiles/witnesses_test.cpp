@@ -1,0 +1,232 @@
+#include "tce_tiles/witnesses.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <regex>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/source_check.hpp"
+#include "tests/support/expected_energies.hpp"
+#include "tests/support/held_arrays.hpp"
+#include "tests/tce_tiles/nwchem_test_data.hpp"
+
+/// Wrong numbers that only the witnesses of left amplitudes, of zeros, of shifts and of the stated convergence see, and
+/// warnings about inputs that lack the data for them.
+namespace trifuse::testing {
+namespace {
+
+using Change = std::function<void(RawDump&)>;
+
+/// Arrays of a caller with the facts that it states.
+struct Input {
+  RawDump arrays;
+  SourceInfo info;
+
+  std::unique_ptr<TileSource> open() {
+    held.emplace(arrays, HeldArrays::Layout::c_order);
+    return held->open(info);
+  }
+  std::optional<HeldArrays> held;
+};
+
+/// Water, converged to 1e-10, with all arrays: oovv, fock and the correlation energy.
+Input water() {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "water.h5").string();
+  const auto files = open_dump_of("h2o_631g_c1_rhf_t5_2eorb");
+  write_dump(*files, path);
+  Input input{read_raw_dump(path), {}, {}};
+  input.info.path = "the program";
+  input.info.correlation_energy = files->info().correlation_energy;
+  return input;
+}
+
+/// The CCSD amplitudes of water in a dump of PySCF, and its Lambda amplitudes.
+Input water_of_pyscf(const std::string& file, AmplitudeKind kind) {
+  const auto dump = open_dump((pyscf_data() / file).string(), 4, 8);
+  Input input{read_raw_dump((pyscf_data() / file).string()), dump->info(), {}};
+  input.info.files.clear();
+  input.info.amplitudes = kind;
+  return input;
+}
+
+void scale(RawDump& dump, const std::string& name, double factor) {
+  for (double& x : dump.datasets.at(name).values) x *= factor;
+}
+
+/// The sentence of the failed check, or "" if the check passes. `warnings`: set to the warnings of the check.
+std::string refusal(const TileSource& amplitudes, const TileSource& integrals, std::vector<std::string>& warnings) {
+  try {
+    warnings = verify_source(amplitudes, integrals).warnings;
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+/// Expects that the check of changed amplitudes fails with a sentence that matches `sentence`.
+void expect_refused(Input input, const Change& change, const std::string& sentence) {
+  change(input.arrays);
+  const auto source = input.open();
+  std::vector<std::string> warnings;
+  EXPECT_TRUE(std::regex_search(refusal(*source, *source, warnings), std::regex(sentence)))
+      << refusal(*source, *source, warnings);
+}
+
+std::vector<std::string> warnings_of(Input input) {
+  const auto source = input.open();
+  std::vector<std::string> warnings;
+  EXPECT_EQ(refusal(*source, *source, warnings), "");
+  return warnings;
+}
+
+bool any_matches(const std::vector<std::string>& sentences, const std::string& pattern) {
+  return std::any_of(sentences.begin(), sentences.end(),
+                     [&](const std::string& each) { return std::regex_search(each, std::regex(pattern)); });
+}
+
+TEST(WitnessesOfZeros, AmplitudesThatWereNeverComputedAreRefused) {
+  const Change no_t2 = [](RawDump& dump) { scale(dump, "t2", 0.0); };
+  const Change nothing = [](RawDump& dump) { scale(dump, "t1", 0.0), scale(dump, "t2", 0.0); };
+  const Change no_t1 = [](RawDump& dump) { scale(dump, "t1", 0.0); };
+  Input few = water();
+  few.info.correlation_energy.reset();
+  for (const char* name : {"oovv", "fock"}) few.arrays.datasets.erase(name);
+  Input all = water();
+  all.info.correlation_energy.reset();
+  for (const Input& input : {all, few}) {
+    expect_refused(input, nothing, "all amplitudes t2 are zero, but the integrals .* are not");
+    expect_refused(input, no_t2, "t2 are zero|single excitations");
+    // Without t1 the equation needs no oovv.
+    expect_refused(input, no_t1, "single excitations.*would change t1");
+  }
+  Input empty = few;
+  for (auto& [name, data] : empty.arrays.datasets) {
+    if (!name.starts_with("eps")) std::fill(data.values.begin(), data.values.end(), 0.0);
+  }
+  EXPECT_TRUE(any_matches(warnings_of(empty), "only weakly"));
+}
+
+TEST(WitnessesOfArrays, MissingDataAreNamed) {
+  EXPECT_TRUE(warnings_of(water()).empty());
+  Input input = water();
+  input.arrays.datasets.erase("oovv");
+  EXPECT_TRUE(any_matches(warnings_of(input), "^The arrays are checked only weakly: pass oovv\\.$"));
+  input.arrays.datasets.erase("fock");
+  input.info.correlation_energy.reset();
+  EXPECT_TRUE(any_matches(warnings_of(input),
+                          "^The arrays are checked only weakly: pass oovv, fock and correlation_energy\\.$"));
+}
+
+/// A file needs its printed energy or oovv.
+TEST(WitnessesOfArrays, AFileWithoutAnySharpWitnessIsNamed) {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const RawDump& dump) {
+    const std::string path = (folder.path() / "dump.h5").string();
+    std::filesystem::remove(path);
+    dump.write(path);
+    const auto source = open_dump(path, 5, 8);
+    return check_source(*source, *source).warnings;
+  };
+  RawDump dump = water().arrays;
+  dump.attributes = {
+      {"format", std::string("trifuse-dump")}, {"version", std::int64_t{1}}, {"reference", std::string("RHF")}};
+  EXPECT_TRUE(warnings(dump).empty());
+  dump.datasets.erase("oovv");
+  EXPECT_TRUE(any_matches(warnings(dump), "dump.h5 is checked only weakly: write oovv and correlation_energy\\.$"));
+  dump.attributes["correlation_energy"] = *water().info.correlation_energy;
+  EXPECT_TRUE(warnings(dump).empty());
+}
+
+TEST(WitnessesOfConvergence, SmallErrorsAreSeenIfTheConvergenceIsStated) {
+  Input input = water();
+  scale(input.arrays, "ovvv", 1.0001);
+  EXPECT_TRUE(warnings_of(input).empty());
+  input.info.convergence = 1e-9;
+  EXPECT_TRUE(any_matches(warnings_of(input), "not converged to 1e-09 as stated, or some numbers are damaged"));
+  Input sound = water();
+  sound.info.convergence = 1e-9;
+  EXPECT_TRUE(warnings_of(sound).empty());
+  // Without a Fock matrix, the gradient of the SCF is in the residual.
+  input.arrays.datasets.erase("fock");
+  EXPECT_FALSE(any_matches(warnings_of(input), "as stated"));
+}
+
+TEST(WitnessesOfShifts, AResidualAlongT1IsAShift) {
+  const Change shift = [](RawDump& dump) {
+    for (double& each : dump.datasets.at("eps_vir").values) each += 1e-5;
+    dump.datasets.erase("fock");
+  };
+  expect_refused(water(), shift, "shifted by -1e-05 hartree; the orbital energies have a level shift");
+  Input regularized = water();
+  regularized.info.amplitudes = AmplitudeKind::regularized_ccsd;
+  regularized.info.omega2 = 1e-5;
+  expect_refused(
+      regularized, [](RawDump&) {}, "the stated omega2 is 1e-05, but these amplitudes have omega2 = ");
+}
+
+TEST(WitnessesOfKinds, AKindWithoutEquationsIsNotSilent) {
+  Input input = water();
+  input.info.amplitudes = AmplitudeKind::lambda;
+  expect_refused(
+      input, [](RawDump&) {}, "Lambda amplitudes, which can only be on the left-hand side");
+  input.info.amplitudes = AmplitudeKind::made_up;
+  EXPECT_TRUE(any_matches(warnings_of(input), "said to be made up, so no witness tests them"));
+}
+
+/// t2[i,j,a,b] of `dump` becomes what `formula` makes of it and of its transpose t2[i,j,b,a].
+void change_t2(RawDump& dump, const std::function<double(double, double)>& formula) {
+  RawDump::Dataset& t2 = dump.datasets.at("t2");
+  const std::vector<double> old = t2.values;
+  const auto v = static_cast<std::size_t>(t2.shape[3]);
+  for (std::size_t n = 0; n < old.size(); ++n) {
+    const std::size_t page = n - n % (v * v), a = n % (v * v) / v, b = n % v;
+    t2.values[n] = formula(old[n], old[page + b * v + a]);
+  }
+}
+
+/// The virtual orbitals of t2 in reverse order.
+void reverse_virtuals(RawDump& dump) {
+  RawDump::Dataset& t2 = dump.datasets.at("t2");
+  const auto page = static_cast<std::ptrdiff_t>(t2.shape[2] * t2.shape[3]);
+  for (auto at = t2.values.begin(); at != t2.values.end(); at += page) std::reverse(at, at + page);
+}
+
+TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
+  Input right = water_of_pyscf("h2o_631g_rhf.h5", AmplitudeKind::ccsd);
+  const Input lambda = water_of_pyscf("h2o_631g_lambda.h5", AmplitudeKind::lambda);
+  const auto right_source = right.open();
+  const auto check = [&](const Change& change, const std::string& sentence) {
+    Input left = lambda;
+    change(left.arrays);
+    const auto source = left.open();
+    // The same with other tiles, so that blocks are compared.
+    const auto blocks = retile(*source, 2, 3), other = retile(*right_source, 2, 3);
+    for (const auto& [amplitudes, integrals] :
+         {std::pair{source.get(), right_source.get()}, {blocks.get(), other.get()}}) {
+      std::vector<std::string> warnings;
+      const std::string found = refusal(*amplitudes, *integrals, warnings);
+      EXPECT_TRUE(sentence.empty() ? found.empty() : std::regex_search(found, std::regex(sentence))) << found;
+      EXPECT_TRUE(warnings.empty()) << warnings.front();
+    }
+  };
+  check([](RawDump&) {}, "");
+  check([](RawDump& dump) { scale(dump, "t2", -1.0); }, "<l t>/<t t> = -0.9.*another sign");
+  check([](RawDump& dump) { scale(dump, "t2", 0.0); }, "<l t>/<t t> = 0,.*are zero");
+  check([](RawDump& dump) { scale(dump, "t2", 2.0); }, "<l t>/<t t> = 1.9");
+  check([](RawDump& dump) { change_t2(dump, [](double t, double other) { return 2.0 * t - other; }); },
+        "another direction than t2.*another combination of spins");
+  check([](RawDump& dump) { scale(dump, "t1", -1.0); }, "left singles l and right singles t give <l t>/<t t> = -0");
+  check([](RawDump& dump) { scale(dump, "t1", 0.0); }, "left singles.*are zero");
+  check([&](RawDump& dump) { dump.datasets.at("t1") = right.arrays.datasets.at("t1"); }, "are the same numbers");
+  check(reverse_virtuals, "another direction|<l t>/<t t>");
+  check([&](RawDump& dump) { dump.datasets.at("t2") = right.arrays.datasets.at("t2"); },
+        "said to be Lambda amplitudes, but they are the right amplitudes t2");
+}
+
+}  // namespace
+}  // namespace trifuse::testing
