@@ -241,11 +241,17 @@ inline std::string amplitude_set(const Input& input) {
   return input.info.amplitudes == AmplitudeKind::regularized_ccsd ? "left" : "";
 }
 
+/// The correlation energy of the same kind of amplitudes at the second geometry.
+inline double moved_energy(const Input& input, const RightNumbers& right) {
+  const std::string own = amplitude_set(input);
+  return right.energies.at("moved_" + own + (own.empty() ? "" : "_") + "correlation_energy");
+}
+
 inline std::string move_atoms(Input& input, const RightNumbers& right, Mutation& dice) {
   const std::string own = amplitude_set(input), stem = one_of<std::string>({"t1", "t2", ""}, dice);
   if (!copy_amplitudes(input, right, own.empty() ? "moved" : "moved_" + own, stem)) return "";
-  const bool energy = own.empty() && input.info.correlation_energy && stem.empty() && dice.one_in(2);
-  if (energy) input.info.correlation_energy = right.moved_energy;
+  const bool energy = input.info.correlation_energy && stem.empty() && dice.one_in(2);
+  if (energy) input.info.correlation_energy = moved_energy(input, right);
   return (stem.empty() ? "t1 and t2" : stem) + (energy ? " and the correlation energy" : "");
 }
 inline std::string change_omega2(Input& input, const RightNumbers& right, Mutation& dice) {
@@ -344,7 +350,8 @@ inline std::string ignore_fock_ov(Input& input, const RightNumbers&, Mutation& d
 }
 inline std::string change_energy(Input& input, const RightNumbers& right, Mutation& dice) {
   if (!input.info.correlation_energy) return "";
-  const double shift = one_of<double>({right.moved_energy - *input.info.correlation_energy, 1e-3, 1e-6, 1e-7}, dice);
+  const double shift =
+      one_of<double>({moved_energy(input, right) - *input.info.correlation_energy, 1e-3, 1e-6, 1e-7}, dice);
   *input.info.correlation_energy += shift;
   return fmt::format("by {}", shift);
 }

@@ -46,6 +46,8 @@ def add_amplitudes(file, source, of_set):
         for name in old:
             if name.startswith(("t1", "t2")):
                 file[of_set + ":" + name] = old[name][()]
+        if "correlation_energy" in old.attrs:
+            file.attrs[of_set + "_correlation_energy"] = old.attrs["correlation_energy"]
     os.remove(source)
 
 
@@ -56,12 +58,13 @@ def main():
     for molecule, (kind, atoms, lengths, options, frozen) in MOLECULES.items():
         target = os.path.join(folder, molecule + ".h5")
         with h5py.File(target, "w", libver=("v110", "v110")) as file:
+            file.attrs["convergence"] = CONVERGENCE
             for prefix, length in zip(("", "moved_"), lengths):
                 cc = solve(kind, atoms.format(length), options, frozen)
                 pyscf_export.write_dump(cc, part)
                 with h5py.File(part) as dump:
-                    file.attrs[prefix + "correlation_energy"] = dump.attrs["correlation_energy"]
                     if not prefix:
+                        file.attrs["correlation_energy"] = dump.attrs["correlation_energy"]
                         file.attrs["reference"] = dump.attrs["reference"]
                         file.attrs["fock_in_triples"] = dump.attrs["fock_in_triples"]
                         for name in dump:
@@ -71,19 +74,12 @@ def main():
                     add_amplitudes(file, part, "moved")
                 else:
                     os.remove(part)
-                try:
-                    cc.solve_lambda()
-                    pyscf_export.write_lambda_dump(cc, part)
-                    add_amplitudes(file, part, prefix + "lambda")
-                except Exception as error:
-                    print(molecule, "lambda", error)
-                try:
-                    pyscf_export.write_left_dump(pyscf_export.solve_regularized_ccsd(cc, OMEGA2), part)
-                    add_amplitudes(file, part, prefix + "left")
-                except Exception as error:
-                    print(molecule, "left", error)
-                print(molecule, prefix, cc.e_corr, "E(T)", cc.ccsd_t())
-        print(os.path.getsize(target), target)
+                cc.solve_lambda()
+                pyscf_export.write_lambda_dump(cc, part)
+                add_amplitudes(file, part, prefix + "lambda")
+                pyscf_export.write_left_dump(pyscf_export.solve_regularized_ccsd(cc, OMEGA2), part)
+                add_amplitudes(file, part, prefix + "left")
+        print(f"{os.path.getsize(target):8d} {target}")
 
 
 if __name__ == "__main__":

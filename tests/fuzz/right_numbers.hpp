@@ -55,8 +55,12 @@ class RightNumbers {
     info.path = molecule;
     info.reference = kind == "RHF" ? Reference::rhf : kind == "UHF" ? Reference::uhf : Reference::rohf;
     info.fock_in_triples = attributes.integer("fock_in_triples").value() != 0;
-    info.correlation_energy = attributes.real("correlation_energy").value();
-    moved_energy = attributes.real("moved_correlation_energy").value();
+    info.convergence = attributes.real("convergence").value();
+    for (const char* set : {"", "left_", "moved_", "moved_left_"}) {
+      const std::string key = std::string(set) + "correlation_energy";
+      energies[key] = attributes.real(key).value();
+    }
+    info.correlation_energy = energies.at("correlation_energy");
     for (const std::string& member : file.members("/")) {
       const Hdf5Dataset stored = file.dataset(member);
       Dataset data{{stored.shape().begin(), stored.shape().end()}, {}};
@@ -82,9 +86,10 @@ class RightNumbers {
 
   std::string name;
   SourceInfo info;
-  double moved_energy = 0.0;  ///< CCSD correlation energy of the second geometry, hartree
-  Datasets factored;          ///< all arrays, with factors
-  Datasets multiplied;        ///< all arrays, with the integrals that the factors give
+  /// Correlation energies of the sets of amplitudes, hartree: `correlation_energy`, `left_correlation_energy`, ...
+  std::map<std::string, double> energies;
+  Datasets factored;    ///< all arrays, with factors
+  Datasets multiplied;  ///< all arrays, with the integrals that the factors give
   /// Other amplitudes: `lambda`, `left` (regularised), and `moved`, `moved_lambda`, `moved_left` of a second geometry.
   std::map<std::string, Datasets> sets;
 
