@@ -15,7 +15,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/open_source.hpp"
 #include "tce_tiles/source_check.hpp"
-#include "tests/fuzz/attacks.hpp"
+#include "tests/fuzz/mistakes.hpp"
 #include "tests/fuzz/right_numbers.hpp"
 #include "tests/fuzz/trial.hpp"
 
@@ -28,7 +28,7 @@ struct Door {
   bool factors = false;  ///< the integrals are factors
   bool file = false;     ///< the numbers are in a dump without a seal
   bool weak = false;     ///< oovv, fock and the correlation energy are not passed
-  std::string left{};    ///< the set of left amplitudes, which are attacked; empty: the right ones are attacked
+  std::string left{};    ///< the set of left amplitudes, which are changed; empty: the right ones are changed
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Door& door) {

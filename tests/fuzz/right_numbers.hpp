@@ -13,7 +13,7 @@
 #include "tests/support/held_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
-/// Molecules with right numbers, from data/numbers (see make_attack_data.py).
+/// Molecules with right numbers, from data/numbers (see make_right_numbers.py).
 namespace trifuse::testing {
 
 using Dataset = RawDump::Dataset;

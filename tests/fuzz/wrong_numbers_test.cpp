@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
-#include "tests/fuzz/attacks.hpp"
 #include "tests/fuzz/doors.hpp"
+#include "tests/fuzz/mistakes.hpp"
 #include "tests/fuzz/right_numbers.hpp"
 #include "tests/fuzz/trial.hpp"
 
 /// Right inputs with a plausible mistake, at every door by which numbers come in. Each must be refused, give a warning,
 /// or give the right energy, except in the blind spots of a table.
 ///
-/// TRIFUSE_ATTACK_ROUNDS=n tries n mistakes of each class, door and molecule instead of the usual number.
-/// TRIFUSE_ATTACK_LIST=FILE adds a line to FILE for each wrong energy without a warning of its own. campaign.sh tries
+/// TRIFUSE_MISTAKE_ROUNDS=n tries n mistakes of each class, door and molecule instead of the usual number.
+/// TRIFUSE_MISTAKE_LIST=FILE adds a line to FILE for each wrong energy without a warning of its own. campaign.sh tries
 /// some ten thousand mistakes and prints one table.
 namespace trifuse::testing {
 namespace {
@@ -30,7 +30,7 @@ constexpr double harmless_error = 1e-8;  ///< a smaller error of E(T) is harmles
 
 /// Mistakes that no witness can see. Any other wrong energy without a warning is a failure.
 struct BlindSpot {
-  std::string_view of_class;  ///< name of the class of attacks
+  std::string_view of_class;  ///< name of the class of mistakes
   std::string_view doors;     ///< the beginning of the names of the doors; empty: all doors
   double largest;             ///< largest error of E(T), hartree
   std::string_view reason;
@@ -46,7 +46,7 @@ const BlindSpot* blind_spot_of(std::string_view of_class, std::string_view door,
   return found != std::end(blind_spots) ? found : nullptr;
 }
 
-/// How often the attacks of a class ended in each way.
+/// How often the mistakes of a class ended in each way.
 struct Counts {
   std::size_t tried = 0, refused = 0, warned = 0, harmless = 0;
   std::size_t weak = 0;    ///< wrong energies whose only warning is that of every weak call
@@ -55,20 +55,20 @@ struct Counts {
 };
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t attack_rounds = 1;
+constexpr std::uint64_t mistake_rounds = 1;
 #else
-constexpr std::uint64_t attack_rounds = 2;
+constexpr std::uint64_t mistake_rounds = 2;
 #endif
 
-/// One attack on one molecule.
+/// A mistake in the numbers of one molecule.
 struct Made {
-  const Attack* attack;
+  const Mistake* mistake;
   std::uint64_t number;
   std::string what;
   Input input;
 };
 
-/// The attacks on one molecule at one door.
+/// The numbers of one molecule at one door.
 class Target {
  public:
   Target(const std::string& molecule, const Door& door) : right_(molecule), door_(door) {
@@ -77,22 +77,22 @@ class Target {
   }
 
   const Input& sound() const { return of_left_ ? *of_left_ : of_right_; }
-  /// The same number gives the same attack on every machine.
-  Made make(const Attack& attack, std::uint64_t number) const {
+  /// The same number gives the same mistake on every machine.
+  Made make(const Mistake& mistake, std::uint64_t number) const {
     std::uint64_t seed = number;
-    for (const char c : attack.name + door_.name + right_.name) seed = seed * 31 + static_cast<unsigned char>(c);
+    for (const char c : mistake.name + door_.name + right_.name) seed = seed * 31 + static_cast<unsigned char>(c);
     Mutation dice(seed * 0x9e3779b97f4a7c15u);
-    Made made{&attack, number, "", sound()};
-    made.what = attack.make(made.input, right_, dice);
+    Made made{&mistake, number, "", sound()};
+    made.what = mistake.make(made.input, right_, dice);
     return made;
   }
-  /// The first attacks of each class that fit the input.
-  std::vector<std::pair<const Attack*, std::uint64_t>> fitting(std::uint64_t rounds) const {
-    std::vector<std::pair<const Attack*, std::uint64_t>> list;
-    for (const Attack& attack : attacks()) {
+  /// The first mistakes of each class that fit the input.
+  std::vector<std::pair<const Mistake*, std::uint64_t>> fitting(std::uint64_t rounds) const {
+    std::vector<std::pair<const Mistake*, std::uint64_t>> list;
+    for (const Mistake& mistake : mistakes()) {
       for (std::uint64_t n = 0, found = 0; n < 4 * rounds && found < rounds; ++n) {
-        if (make(attack, n).what.empty()) continue;
-        list.emplace_back(&attack, n);
+        if (make(mistake, n).what.empty()) continue;
+        list.emplace_back(&mistake, n);
         ++found;
       }
     }
@@ -111,9 +111,9 @@ class Target {
 
 class WrongNumbers : public ::testing::TestWithParam<Door> {
  protected:
-  /// Counts an attack, and lists it if its energy is wrong without a warning of its own.
+  /// Counts a mistake, and lists it if its energy is wrong without a warning of its own.
   void count(const std::string& molecule, const Made& made, const Trial& trial, const Trial& sound) {
-    const std::string& name = made.attack->name;
+    const std::string& name = made.mistake->name;
     Counts& counts = table_[name];
     ++counts.tried;
     EXPECT_EQ(describe(trial), "") << name << ", " << molecule << ": " << made.what;
@@ -127,7 +127,7 @@ class WrongNumbers : public ::testing::TestWithParam<Door> {
     const std::string line =
         fmt::format("{} | {} | {} | {} | {:.1e} Eh", name, GetParam().name, molecule, made.what, error);
     if (!weak && spot == nullptr) ADD_FAILURE() << "accepted without a word: " << line;
-    if (const char* list = std::getenv("TRIFUSE_ATTACK_LIST")) {
+    if (const char* list = std::getenv("TRIFUSE_MISTAKE_LIST")) {
       std::ofstream(list, std::ios::app) << line
                                          << (weak              ? " | weak\n"
                                              : spot != nullptr ? " | blind\n"
@@ -136,7 +136,7 @@ class WrongNumbers : public ::testing::TestWithParam<Door> {
   }
   void print() const {
     for (const auto& [name, n] : table_) {
-      fmt::print("attacks | {:24} | {:29} | {:5} | {:5} | {:5} | {:5} | {:5} | {:5} | {:5}\n", name, GetParam().name,
+      fmt::print("mistakes | {:24} | {:29} | {:5} | {:5} | {:5} | {:5} | {:5} | {:5} | {:5}\n", name, GetParam().name,
                  n.tried, n.refused, n.warned, n.harmless, n.weak, n.blind, n.silent);
     }
   }
@@ -146,7 +146,7 @@ class WrongNumbers : public ::testing::TestWithParam<Door> {
 };
 
 TEST_P(WrongNumbers, AreNoticed) {
-  const std::uint64_t rounds = number_from_environment("TRIFUSE_ATTACK_ROUNDS", attack_rounds);
+  const std::uint64_t rounds = number_from_environment("TRIFUSE_MISTAKE_ROUNDS", mistake_rounds);
   for (const char* molecule : {"water", "water_c2v", "hydroxyl", "hydroxyl_rohf"}) {
     const Target target(molecule, GetParam());
     Trial sound;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,8 +79,8 @@ inline void scale(Dataset& data, double factor) {
   for (double& x : data.values) x *= factor;
 }
 
-/// A class of attacks. `make` changes the input and returns what it did; empty if the class does not fit the input.
-struct Attack {
+/// A class of mistakes. `make` changes the input and returns what it did; empty if the class does not fit the input.
+struct Mistake {
   std::string name;
   std::function<std::string(Input&, const RightNumbers&, Mutation&)> make;
 };
@@ -356,8 +358,41 @@ inline std::string change_energy(Input& input, const RightNumbers& right, Mutati
   return fmt::format("by {}", shift);
 }
 
-inline const std::vector<Attack>& attacks() {
-  static const std::vector<Attack> table = {
+/// Rotates two orbitals of a class and spin in all arrays, so that the Fock matrix is no longer diagonal. A right input
+/// has the energy of the canonical orbitals.
+inline std::string rotate_orbitals(Input& input, const RightNumbers&, Mutation& dice) {
+  const std::string of_energies =
+      one_of(names_in(input, [](auto& name) { return name.stem.starts_with("eps"); }), dice);
+  const ArrayName turned(of_energies);
+  const char space = turned.axes[0], spin = turned.spins[0];
+  const std::string suffix = spin == ' ' ? "" : std::string("_") + spin;
+  const std::int64_t o = input.arrays.at("eps_occ" + suffix).shape[0];
+  const auto n = static_cast<std::size_t>(input.arrays.at(of_energies).shape[0]);
+  const auto p = static_cast<std::int64_t>(dice.below(n));
+  const auto q = static_cast<std::int64_t>((static_cast<std::size_t>(p) + 1 + dice.below(n - 1)) % n);
+  const double angle = one_of<double>({0.01, 0.1, 0.7}, dice), c = std::cos(angle), s = std::sin(angle);
+  for (auto& [name, data] : input.arrays) {
+    const ArrayName parts(name);
+    for (std::size_t axis = 0; axis < parts.axes.size() && parts.axes.size() > 1; ++axis) {
+      if (parts.spins[axis] != spin || (parts.axes[axis] != space && parts.axes[axis] != 'f')) continue;
+      const std::int64_t first = parts.axes[axis] == 'f' && space == 'v' ? o : 0;
+      for (std::size_t at = 0; at < data.values.size(); ++at) {
+        Index index = index_of(data, at);
+        if (index[axis] != first + p) continue;
+        index[axis] = first + q;
+        double &x = data.values[at], &y = data.values[position_of(data, index)];
+        std::tie(x, y) = std::pair(c * x + s * y, c * y - s * x);
+      }
+    }
+  }
+  double &x = input.arrays[of_energies].values[static_cast<std::size_t>(p)],
+         &y = input.arrays[of_energies].values[static_cast<std::size_t>(q)];
+  std::tie(x, y) = std::pair(c * c * x + s * s * y, s * s * x + c * c * y);
+  return fmt::format("{} and {} of {} by {}", p, q, of_energies, angle);
+}
+
+inline const std::vector<Mistake>& mistakes() {
+  static const std::vector<Mistake> table = {
       {"sign", change_sign},
       {"factor", change_factor},
       {"zeros", make_zero},
@@ -377,6 +412,7 @@ inline const std::vector<Attack>& attacks() {
       {"order of Fock matrix", reorder_fock},
       {"f_ia ignored", ignore_fock_ov},
       {"correlation energy", change_energy},
+      {"rotated orbitals", rotate_orbitals},
   };
   return table;
 }

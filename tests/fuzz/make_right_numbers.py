@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the molecules in data/numbers, whose right numbers the test of wrong numbers changes.
 
-    python3 make_attack_data.py [folder]
+    python3 make_right_numbers.py [folder]
 
 Each file has the arrays of a dump with factors, and beside them other sets of amplitudes, whose names begin with the name
 of their set: `lambda`, `left` (regularised, omega2 = 0.1), and `moved`, `moved_lambda`, `moved_left` of a second geometry.
