@@ -66,7 +66,6 @@ def main():
                     if not prefix:
                         file.attrs["correlation_energy"] = dump.attrs["correlation_energy"]
                         file.attrs["reference"] = dump.attrs["reference"]
-                        file.attrs["fock_in_triples"] = dump.attrs["fock_in_triples"]
                         for name in dump:
                             if name != "seal":
                                 file[name] = dump[name][()]

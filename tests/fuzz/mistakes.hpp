@@ -337,9 +337,9 @@ inline std::string reorder_fock(Input& input, const RightNumbers&, Mutation& dic
 inline std::string ignore_fock_ov(Input& input, const RightNumbers&, Mutation& dice) {
   const auto names = names_in(input, [](const ArrayName& name) { return name.stem == "fock"; });
   if (names.empty()) return "";
-  if (input.info.fock_in_triples && dice.one_in(3)) {
-    input.info.fock_in_triples = false;
-    return "fock_in_triples = false";
+  if (dice.one_in(3)) {
+    input.info.fock_in_triples = {};
+    return "fock_in_triples not stated";
   }
   for (const std::string& name : names) {
     Dataset& data = input.arrays[name];
