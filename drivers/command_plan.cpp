@@ -9,6 +9,7 @@
 #include "cxx/base/terminal.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/report/report.hpp"
+#include "cxx/rotation/fock_couplings.hpp"
 #include "cxx/rotation/semicanonical.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
@@ -85,8 +86,12 @@ struct PlanCommand {
                                        without_lanes(report.prediction.job));
       if (mixed.seconds() < report.prediction.seconds()) report.mixed = mixed;
     }
-    if (molecule->info().reference == Reference::rohf && molecule->has_fock()) {
-      report.rotation = predict_rotation(rotation_cost(*molecule), report.prediction, machine);
+    if (molecule->has_fock()) {
+      const bool rohf = molecule->info().reference == Reference::rohf;
+      report.rotates = !rohf && !fock_couplings(*molecule).canonical();
+      const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
+      if (rohf || report.rotates)
+        report.rotation = predict_rotation(rotation_cost(*molecule, adapted), report.prediction, machine);
     }
     JobShape of_curve = without_lanes(report.prediction.job);
     of_curve.nodes = nodes.value_or(0);
