@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/nearest_name.hpp"

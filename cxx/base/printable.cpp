@@ -101,9 +101,10 @@ std::string printable_attribute(std::string_view text) {
 
 void expect_whole_path(const std::string& path) {
   if (path.find('\0') == std::string::npos) return;
-  throw UsageError(fmt::format("The path \"{}\" contains a null character, at which the system would cut it; give the "
-                               "path without it.",
-                               printable(path)));
+  throw UsageError(
+      fmt::format("The path \"{}\" contains a null character, at which the system would cut it; give the "
+                  "path without it.",
+                  printable(path)));
 }
 
 }  // namespace trifuse
