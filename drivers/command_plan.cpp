@@ -32,7 +32,7 @@ namespace {
 constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
 
 /// A plan with more tasks says at its beginning how long it takes, unless a terminal shows its progress.
-constexpr double long_plan_tasks = 1e6, seconds_of_task = 7e-6;
+constexpr double long_plan_tasks = 5e5, seconds_of_task = 5e-6;
 
 struct PlanCommand {
   SourceOptions source;

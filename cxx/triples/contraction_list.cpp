@@ -23,13 +23,19 @@ bool contracted_index(const TileSpace& space, SpinFormulation formulation, int a
   return true;
 }
 
+/// Compares the tiles of two panels. The operator of std::array calls memcmp, which takes a fifth of a plan of small
+/// tiles.
+bool same_tiles(const PanelTiles& x, const PanelTiles& y) {
+  return x[0] == y[0] && x[1] == y[1] && x[2] == y[2];
+}
+
 /// Adds a destination to the product of two panels. Adds the product to the list if it is new and its contracted index
 /// is not empty. `used`: number of products in the list; later elements of `products` are memory for reuse.
 void add_product(const TileSpace& space, SpinFormulation formulation, ContractionList& contractions, std::size_t& used,
                  const PanelTiles& left, const PanelTiles& right, const Destination& destination) {
   for (std::size_t n = 0; n < used; ++n) {
     Product& product = contractions.products[n];
-    if (product.left == left && product.right == right) {
+    if (same_tiles(product.left, left) && same_tiles(product.right, right)) {
       product.destinations.push_back(destination);
       return;
     }

@@ -52,6 +52,11 @@ class Prediction(PlanTest):
             self.assertEqual(planned["prediction"]["memory"]["rank_bytes"], run["plan"]["memory"]["operand_bytes"])
             self.assertEqual(planned["input"], run["input"])
 
+    def test_a_long_plan_says_so(self):
+        outcome = trifuse("plan", "--occupied", 6, "--virtual", 40, "--tile-size", 1)
+        self.assertEqual(outcome.code, 0)
+        self.assertRegex(outcome.err, r"\Atrifuse: This plan has about [\d.]+ million tasks and takes about \d+ seconds; [^\n]+\n\Z")
+
     def test_it_plans_what_a_run_with_factors_would_do(self):
         dump = self.folder / "factors.h5"
         small = ("--occupied", 6, "--virtual", 20)
