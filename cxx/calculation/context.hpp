@@ -138,8 +138,9 @@ class CalculationContext {
   void compute_sample(RunOutcome& outcome, RunSettings settings, bool on_devices,
                       const std::shared_ptr<const PanelStore>& panels, CalculationResult& result) const;
   /// Rotates amplitudes and integrals to semicanonical orbitals if choose_orbitals() has prepared it. Collective if
-  /// there is a communicator. `stop`: as in `run`; may be null.
-  void rotate_orbitals(const std::atomic<bool>* stop) const;
+  /// there is a communicator. `stop`: as in `run`; may be null. `warn`: gets each sentence about the orbitals; may be
+  /// empty.
+  void rotate_orbitals(const std::atomic<bool>* stop, const std::function<void(const std::string&)>& warn = {}) const;
   /// Memory of this rank during the rotation, bytes; 0 if there is no rotation.
   std::int64_t peak_of_rotation() const;
   /// Memory of this rank for rotated amplitudes and integrals after the rotation, bytes.

@@ -47,7 +47,9 @@ PanelExchange* exchange_of(const PreparedExecutor& of) {
 
 }  // namespace
 
-void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop) const {
+void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop,
+                                         const std::function<void(const std::string&)>& warn) const {
+  if (warn) std::for_each(warnings_.begin(), warnings_.end(), warn);
   const OpenMpThreads threads(std::max(threads_, assignment_.reading_threads));
   for (SemicanonicalSource* source : {semicanonical_right_.get(), semicanonical_left_.get()}) {
     if (source != nullptr) source->rotate(communicator_, stop);
@@ -307,10 +309,7 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   CalculationResult result;
   const bool tells = warn && (communicator_ == nullptr || communicator_->rank() == 0);
   const double begin = wall_seconds();
-  for (const std::string& sentence : warnings_) {
-    if (tells) warn(sentence);
-  }
-  rotate_orbitals(stop);
+  rotate_orbitals(stop, tells ? warn : nullptr);
   const double rotated = wall_seconds();
   const std::unique_ptr<Journal> journal = open_journal();
   const std::string warning = journal ? journal->warning() : "";

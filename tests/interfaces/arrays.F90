@@ -260,6 +260,12 @@ contains
     call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
     call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "'t1' has 0 axes") > 0, &
       & "too many axes")
+    call begin()
+    arrays%fock_in_triples = .true.
+    arrays%no_fock_in_triples = .true.
+    call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+    call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "not stated") > 0, &
+      & "f_ov t2 that enters and is left out")
   end subroutine test_refusals
 
   !> An empty set of arrays, with the arrays that have one order only.

@@ -58,6 +58,12 @@ def in_orbitals(cc, orbitals):
     return other
 
 
+def program(command, *arguments):
+    """The report of a command of the program."""
+    called = [os.environ["TRIFUSE"], command, *arguments, "--json", "-"]
+    return json.loads(subprocess.run(called, capture_output=True, check=True).stdout)
+
+
 class Orbitals(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -73,7 +79,7 @@ class Orbitals(unittest.TestCase):
         self.assertAlmostEqual(float(result), expected, delta=TOLERANCE)
         path = os.path.join(self.folder.name, self.id() + ".h5")
         trifuse.write_dump(path, fock_in_triples=True, **arrays)
-        report = json.loads(subprocess.run([os.environ["TRIFUSE"], "run", path, "--json", "-"], capture_output=True, check=True).stdout)
+        report = program("run", path)
         self.assertAlmostEqual(report["energies"][0]["E(T)"], expected, delta=TOLERANCE)
         self.assertIn(note, report["reference_note"])
         for sentences in (" ".join(map(str, result.warnings)), " ".join(report["warnings"])):
@@ -85,6 +91,18 @@ class Orbitals(unittest.TestCase):
         self.check(restricted_arrays(in_orbitals(self.water, orbitals)), self.water.ccsd_t())
         both = np.array([rotated(of_spin, o, 2) for of_spin, o in zip(self.hydroxyl.mo_coeff, (5, 4))])
         self.check(unrestricted_arrays(in_orbitals(self.hydroxyl, both)), self.hydroxyl.ccsd_t())
+
+    def test_the_program_tells_checks_plans_and_converts_them(self):
+        path, copy = (os.path.join(self.folder.name, name) for name in ("mixed.h5", "copy.h5"))
+        arrays = restricted_arrays(in_orbitals(self.water, rotated(self.water.mo_coeff, 5, 7)))
+        trifuse.write_dump(path, fock_in_triples=True, **arrays)
+        run = program("run", path)
+        self.assertEqual(run["plan"]["form"], "spin-adapted")
+        self.assertIn("not canonical", " ".join(program("info", path)["warnings"]))
+        planned = program("plan", path, "--gpus", "0")["prediction"]["memory"]["rotation"]["rotated_rank_bytes"]
+        self.assertEqual(planned, run["memory"]["rotated_bytes"])
+        subprocess.run([os.environ["TRIFUSE"], "convert", path, copy], capture_output=True, check=True)
+        self.assertAlmostEqual(program("run", copy)["energies"][0]["E(T)"], self.water.ccsd_t(), delta=TOLERANCE)
 
     def test_kohn_sham_orbitals_give_the_energy_of_semicanonical_ones(self):
         kohn_sham = dft.RKS(self.water.mol).set(xc="pbe", conv_tol=1e-12).run()
