@@ -39,7 +39,7 @@ class Facts(unittest.TestCase):
                 for result in (found, loaded):
                     self.assertAlmostEqual(float(result), float(expected), delta=1e-15)
                     self.assertAlmostEqual(result.e_tot, expected.e_tot, delta=1e-12)
-                    self.assertEqual(result.warnings, expected.warnings)
+                    self.assertEqual([each for each in result.warnings if "only weakly" not in each], list(expected.warnings))
                     self.assertEqual([check.status for check in result.checks], [check.status for check in expected.checks])
 
     def test_nwchems_rohf(self):
