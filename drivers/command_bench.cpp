@@ -21,6 +21,7 @@
 #include "cxx/report/device_report.hpp"
 #include "cxx/report/precision_report.hpp"
 #include "cxx/report/report.hpp"
+#include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/outputs.hpp"
@@ -294,10 +295,7 @@ void add_bench(CLI::App& app, int&) {
       ->capture_default_str();
   bench->add_flag("--uneven", command->molecule.uneven,
                   "Spread orbitals unevenly: the first irrep has twice as many as the last");
-  bench
-      ->add_option("--factors", command->molecule.auxiliary,
-                   "Make the integrals of the made-up molecule from factors with this many auxiliary functions")
-      ->check(CLI::Range(std::int64_t{1}, max_auxiliary));
+  add_factors(*bench, command->molecule.auxiliary);
   bench->add_option("--form", command->formulation, "Spin formulation; auto: the same as in `run`")
       ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted", "both"}))
       ->capture_default_str();
@@ -339,7 +337,8 @@ void add_bench(CLI::App& app, int&) {
   bench->add_option("--write", command->write, "Write the amplitudes to this dump instead of measuring");
   add_overwrite(*bench, command->overwrite);
   bench->footer("Details: drivers/docs/running.md (measuring a machine)");
-  bench->callback([command] {
+  bench->callback([command, bench] {
+    refuse_other_environment(*bench);
     if (!command->memory.empty()) command->options.memory = parse_memory(command->memory);
     command->execute();
   });

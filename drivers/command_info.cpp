@@ -5,6 +5,7 @@
 #include "cxx/base/terminal.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/report.hpp"
+#include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/outputs.hpp"
@@ -100,7 +101,10 @@ void add_info(CLI::App& app, int&) {
   info->add_flag("--trust-input", command->trust_input, "Continue after a failed witness");
   info->add_option("--json", command->json, "Write the same to this JSON file; - is standard output");
   add_overwrite(*info, command->overwrite);
-  info->callback([command] { command->execute(); });
+  info->callback([command, info] {
+    refuse_other_environment(*info);
+    command->execute();
+  });
 }
 
 }  // namespace trifuse::cli

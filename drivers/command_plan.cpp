@@ -9,7 +9,9 @@
 #include "cxx/base/terminal.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/report/report.hpp"
+#include "cxx/rotation/fock_couplings.hpp"
 #include "cxx/rotation/semicanonical.hpp"
+#include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/measured_runs.hpp"
 #include "drivers/outputs.hpp"
@@ -28,6 +30,9 @@ namespace {
 /// Tile sizes whose plans have more than `many_tiles_tasks` tasks are not tried. Plans of more than `many_curve_tasks`
 /// tasks are simulated for fewer numbers of GPUs.
 constexpr double many_tiles_tasks = 1.2e5, many_curve_tasks = 4e5;
+
+/// A plan with more tasks says at its beginning how long it takes, unless a terminal shows its progress.
+constexpr double long_plan_tasks = 1e6, seconds_of_task = 7e-6;
 
 struct PlanCommand {
   SourceOptions source;
@@ -65,7 +70,14 @@ struct PlanCommand {
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
-    status.show(fmt::format("Listing about {:.0f} tasks", estimated_tasks(tiles, problem.formulation)));
+    const double tasks = estimated_tasks(tiles, problem.formulation);
+    status.show(fmt::format("Listing about {:.0f} tasks", tasks));
+    if (!status.is_shown() && tasks > long_plan_tasks) {
+      print_error(
+          "trifuse: This plan has about {:.1f} million tasks and takes about {:.0f} seconds; a larger --tile-size "
+          "gives fewer tasks.\n",
+          1e-6 * tasks, seconds_of_task * tasks);
+    }
     const Plan plan = make_plan(tiles, problem.formulation);
     status.show(fmt::format("Predicting {}", name_of(job)));
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
@@ -85,8 +97,12 @@ struct PlanCommand {
                                        without_lanes(report.prediction.job));
       if (mixed.seconds() < report.prediction.seconds()) report.mixed = mixed;
     }
-    if (molecule->info().reference == Reference::rohf && molecule->has_fock()) {
-      report.rotation = predict_rotation(rotation_cost(*molecule), report.prediction, machine);
+    if (molecule->has_fock()) {
+      const bool rohf = molecule->info().reference == Reference::rohf;
+      report.rotates = !rohf && !fock_couplings(*molecule).canonical();
+      const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
+      if (rohf || report.rotates)
+        report.rotation = predict_rotation(rotation_cost(*molecule, adapted), report.prediction, machine);
     }
     JobShape of_curve = without_lanes(report.prediction.job);
     of_curve.nodes = nodes.value_or(0);
@@ -119,7 +135,7 @@ struct PlanCommand {
       if (occupied || virtuals) {
         throw UsageError("Give either amplitudes (PATH) or --occupied and --virtual, not both.");
       }
-      if (auxiliary) throw UsageError("--naux goes with --occupied and --virtual; a dump has its own factors.");
+      if (auxiliary) throw UsageError("--factors goes with --occupied and --virtual; a dump has its own factors.");
       return source.open();
     }
     if (!occupied || !virtuals) {
@@ -262,8 +278,7 @@ void add_plan(CLI::App& app, int&) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
   plan->add_option("--virtual", command->virtuals, "Virtual orbitals of each spin")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 16));
-  plan->add_option("--naux", command->auxiliary, "Auxiliary functions, if integrals come from factors; default: stored")
-      ->check(CLI::Range(std::int64_t{1}, max_auxiliary));
+  add_factors(*plan, command->auxiliary);
   plan->add_option("--irreps", command->irreps, "Number of irreps: 1, 2, 4 or 8")
       ->check(CLI::IsMember({1, 2, 4, 8}))
       ->capture_default_str();
@@ -305,7 +320,10 @@ void add_plan(CLI::App& app, int&) {
       "  trifuse plan --occupied 40 --virtual 360 --gpus 64 --gpu-model a100 --assume gpus-per-node=4 --assume "
       "network=100e9\n"
       "Details: drivers/docs/planning.md");
-  plan->callback([command] { command->execute(); });
+  plan->callback([command, plan] {
+    refuse_other_environment(*plan);
+    command->execute();
+  });
 }
 
 }  // namespace trifuse::cli

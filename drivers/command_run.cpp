@@ -18,6 +18,7 @@
 #include "cxx/report/rank_report.hpp"
 #include "cxx/report/report.hpp"
 #include "drivers/begin_devices.hpp"
+#include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
@@ -63,6 +64,7 @@ struct RunCommand {
     Sources sources;
     CalculationOptions options;
     run_collectively(communicator, [&] {
+      refuse_other_environment(command);
       static_cast<void>(flags.resolve());  // refuses impossible options before anything is read
       source.protect_in(outputs);
       outputs.protect_input(flags.left);

@@ -13,11 +13,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
 #include "cxx/base/clock.hpp"
+#include "cxx/base/environment_settings.hpp"
+#include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 
 namespace trifuse::cli {
@@ -155,11 +156,11 @@ struct Heartbeat::Thread {
 };
 
 double Heartbeat::silence_asked() {
-  constexpr double usual = 120.0, longest = 1e6;
-  const char* const text = std::getenv("TRIFUSE_SILENCE_SECONDS");
-  if (text == nullptr) return usual;
-  const double seconds = std::atof(text);
-  return seconds > 0.0 ? std::min(seconds, longest) : 0.0;
+  try {
+    return silence_seconds();
+  } catch (const UsageError&) {
+    return 0.0;  // `trifuse run` refuses it when the ranks can tell each other
+  }
 }
 
 Heartbeat::Heartbeat(int rank) : rank_(rank) {

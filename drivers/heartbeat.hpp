@@ -24,7 +24,7 @@ struct PulseEndpoint {
 class Heartbeat {
  public:
   /// The time after which a rank counts as silent, in seconds: TRIFUSE_SILENCE_SECONDS, by default 120. 0: no
-  /// heartbeat.
+  /// heartbeat, also if the variable has an impossible value.
   static double silence_asked();
 
   /// Opens the socket of rank number `rank`. Ranks 0 and 1 listen on it.

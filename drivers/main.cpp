@@ -2,8 +2,10 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -11,13 +13,13 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/nearest_name.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/launcher.hpp"
 #include "drivers/machine.hpp"
 #include "drivers/mpi_communicator.hpp"
-#include "drivers/nearest_name.hpp"
 #include "drivers/openblas_kernels.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/stop_signals.hpp"
@@ -101,9 +103,16 @@ int run_program(int argc, char** argv, Communicator* communicator) {
 
 /// Flushes standard output. Without this check, buffered output would be lost without a message if the disk is full.
 void finish_output() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw SystemError("Standard output could not be written completely; free some space, or write to another place.");
+  const int error = output_error();
+  if (error == 0) return;
+  if (error == EPIPE) {
+    throw SystemError(
+        "Standard output could not be written completely, because the program that reads it has ended; let it read to "
+        "the end, or write to a file.");
   }
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw SystemError(fmt::format("Standard output could not be written completely: {}; {}write to another place.",
+                                std::strerror(error), full ? "free some space, or " : ""));
 }
 
 /// The result of the program.

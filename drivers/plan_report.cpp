@@ -233,10 +233,10 @@ std::string describe(const PlanReport& report) {
   for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
   text += describe_memory(p, report.machine);
   if (report.rotation) {
-    text += fmt::format(
-        "             --rohf semicanonical takes {} more in each rank, {} during the rotation, which takes {:.2f} s\n",
-        format_bytes(report.rotation->rotated_bytes), format_bytes(report.rotation->peak_bytes),
-        report.rotation->seconds);
+    text += fmt::format("             {} {} more in each rank, {} during the rotation, which takes {:.2f} s\n",
+                        report.rotates ? "orbitals that are not canonical take" : "--rohf semicanonical takes",
+                        format_bytes(report.rotation->rotated_bytes), format_bytes(report.rotation->peak_bytes),
+                        report.rotation->seconds);
   }
   text += describe_moved(p) + describe_making(p, report.inspection.all_making());
   text += fmt::format(

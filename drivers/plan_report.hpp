@@ -28,7 +28,8 @@ struct PlanReport {
   Prediction prediction;
   std::vector<Prediction> curve;     ///< the same job on fewer GPUs (or ranks), ascending; the job itself is last
   std::vector<TileSizeTrial> sizes;  ///< trials of tile sizes; the job itself is first
-  std::optional<RotationPrediction> rotation = {};  ///< if semicanonical orbitals are possible
+  std::optional<RotationPrediction> rotation = {};  ///< if semicanonical orbitals are possible or necessary
+  bool rotates = false;                             ///< every run rotates, because the orbitals are not canonical
   std::optional<Prediction> mixed =
       {};  ///< the job in mixed precision, if this is faster and GPUs are slow in double precision
 

@@ -7,6 +7,7 @@
 
 #include "cxx/calculation/calculation.hpp"
 #include "drivers/outputs.hpp"
+#include "tce_tiles/dump_arrays.hpp"
 #include "tce_tiles/open_source.hpp"
 
 namespace trifuse::cli {
@@ -55,6 +56,17 @@ struct CalculationFlags {
  private:
   bool asks_for_cuda() const;
 };
+
+/// Adds the option --factors, also named --naux, to a command about a made-up molecule. `auxiliary`: number of
+/// auxiliary functions of the factors that give its integrals.
+template <typename Number>
+void add_factors(CLI::App& command, Number& auxiliary) {
+  command
+      .add_option(
+          "--factors,--naux", auxiliary,
+          "Auxiliary functions, if the integrals of these orbitals come from factors; default: stored integrals")
+      ->check(CLI::Range(std::int64_t{1}, max_auxiliary));
+}
 
 /// Adds the option --overwrite to a command that writes reports or traces.
 void add_overwrite(CLI::App& command, bool& overwrite);

@@ -32,6 +32,12 @@ RankServer& ranks_without_calculation() {
   return ranks;
 }
 
+void refuse_running() {
+  throw UsageError(
+      "This calculation is running; its progress function, its log function and other threads must not use it before "
+      "trifuse_run returns.");
+}
+
 std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle) {
   if (auto found = amplitudes_table().find(handle)) return found;
   throw BadHandle(
@@ -40,7 +46,10 @@ std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle) {
 }
 
 std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle) {
-  if (auto found = calculation_table().find(handle)) return found;
+  if (auto found = calculation_table().find(handle)) {
+    if (found->running) refuse_running();
+    return found;
+  }
   throw BadHandle(
       "This is not a handle of a calculation, or it has been deleted; make one with trifuse_new_calculation.");
 }

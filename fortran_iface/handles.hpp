@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -122,6 +123,7 @@ struct CalculationSetup {
   std::vector<std::string> warnings;  ///< of the last run, with the warnings of its checks
   std::optional<double> ccsd_energy;  ///< of the last run: E(SCF) + E(CCSD correlation), hartree
   std::string report;                 ///< JSON report of the last run; empty before it
+  std::atomic<bool> running{false};   ///< true during trifuse_run
 };
 
 /// The ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle; empty if
@@ -131,10 +133,13 @@ RankServer& ranks_without_calculation();
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
 HandleTable<trifuse_calculation, CalculationSetup>& calculation_table();
 
-/// Returns the object of a handle. Throws BadHandle if there is none. The object stays valid even if another thread
-/// deletes the handle.
+/// Returns the object of a handle. Throws BadHandle if there is none, UsageError if it is a calculation that is
+/// running. The object stays valid even if another thread deletes the handle.
 std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle);
 std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle);
+
+/// Throws UsageError about the use of a calculation that is running.
+[[noreturn]] void refuse_running();
 
 /// Removes `*handle` from the table and sets it to null. Returns the code of trifuse_delete_amplitudes.
 template <typename Handle, typename Object>

@@ -1,8 +1,11 @@
 #include "fortran_iface/nwchem_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -11,7 +14,9 @@
 #include <system_error>
 
 #include "cxx/base/byte_amount.hpp"
+#include "cxx/base/environment_settings.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/nearest_name.hpp"
 #include "cxx/calculation/calculation.hpp"
 
 namespace trifuse::nwchem {
@@ -23,19 +28,17 @@ struct Name {
   const char* setting;
   const char* variable;
 };
-constexpr Name device_name{"device", "TRIFUSE_NWCHEM_DEVICE"}, omega2_name{"omega2", "TRIFUSE_OMEGA2"},
-    form_name{"form", "TRIFUSE_FORM"}, precision_name{"precision", "TRIFUSE_PRECISION"},
-    target_error_name{"target_error", "TRIFUSE_TARGET_ERROR"}, memory_name{"memory", "TRIFUSE_MEMORY"},
-    tile_size_name{"tile_size", "TRIFUSE_TILE_SIZE"};
+constexpr Name device_name{"device", variables::nwchem_device}, omega2_name{"omega2", variables::omega2},
+    form_name{"form", variables::form}, precision_name{"precision", variables::precision},
+    target_error_name{"target_error", variables::target_error}, memory_name{"memory", variables::memory},
+    tile_size_name{"tile_size", variables::tile_size};
+constexpr std::array<Name, 7> names = {device_name,       omega2_name, form_name,     precision_name,
+                                       target_error_name, memory_name, tile_size_name};
 
 /// A value and its origin, for messages.
 struct Choice {
   std::string origin, value;
 };
-
-[[noreturn]] void refuse(const Choice& choice, const std::string& what) {
-  throw UsageError(fmt::format("{} is \"{}\"; {}.", choice.origin, choice.value, what));
-}
 
 /// Converts a text to a number; nullopt if the text is not a number.
 template <typename Number>
@@ -43,6 +46,44 @@ std::optional<Number> number(std::string_view text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// The value of a setting as a user would write it. NWChem's real numbers have 17 digits: 2.4000000000000000E+001.
+std::string shown(const std::string& value) {
+  if (value.find('E') == std::string::npos) return value;
+  std::string text;
+  std::istringstream words(value);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto real = word.find('E') != std::string::npos ? number<double>(word) : std::nullopt;
+    text += (text.empty() ? "" : ",") + (real ? fmt::format("{}", *real) : word);
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(const Choice& choice, const std::string& what) {
+  throw UsageError(fmt::format("{} is \"{}\"; {}.", choice.origin, shown(choice.value), what));
+}
+
+/// Throws UsageError about a name that is not a setting. `name`: as in the line, without trifuse: in front.
+[[noreturn]] void refuse_name(const std::string& name) {
+  constexpr std::string_view prefix = "trifuse:";
+  std::string word = name;
+  for (char& letter : word) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const bool whole = word.starts_with("trifuse");  // an entry that begins otherwise than a setting, as trifuse_omega2
+  if (whole) word.erase(0, prefix.size());
+  const std::string entry = whole ? name : std::string(prefix) + name;
+  std::vector<std::string> known;
+  for (const Name& one : names) known.push_back(std::string(prefix) + one.setting);
+  std::vector<std::string> ends;
+  for (const Name& one : names) ends.emplace_back(one.setting);
+  const std::string nearest = nearest_name(word, ends);
+  throw UsageError(
+      fmt::format("NWChem's input has set {}, which is not a setting of Trifuse{} If an earlier input has stored it in "
+                  "the run-time database, unset {} removes it.",
+                  entry,
+                  nearest.empty() ? fmt::format("; the settings are {}.", fmt::join(known, ", "))
+                                  : fmt::format("; did you mean {}{}?", prefix, nearest),
+                  entry));
 }
 
 Device parse_device(const Choice& choice) {
@@ -112,18 +153,9 @@ class Lines {
       if (sign == std::string::npos) throw UsageError(fmt::format("\"{}\" is not a setting; write name=value.", line));
       settings_.push_back({line.substr(0, sign), line.substr(sign + 1)});
     }
-    for (const auto& [name, value] : settings_) {
-      bool known = false;
-      for (const Name& one :
-           {device_name, omega2_name, form_name, precision_name, target_error_name, memory_name, tile_size_name}) {
-        known = known || name == one.setting;
-      }
-      if (!known) {
-        throw UsageError(
-            fmt::format("There is no setting trifuse:{}; the settings are device, omega2, form, precision, "
-                        "target_error, memory and tile_size.",
-                        name));
-      }
+    for (const Choice& setting : settings_) {
+      const auto is = [&](const Name& one) { return setting.origin == one.setting; };
+      if (std::none_of(names.begin(), names.end(), is)) refuse_name(setting.origin);
     }
   }
 
@@ -143,7 +175,8 @@ class Lines {
 
 }  // namespace
 
-Options read_options(const std::string& text) {
+Options read_options(Door door, const std::string& text) {
+  refuse_settings_of_other_doors(door);
   const Lines lines(text);
   Options options;
   if (const auto choice = lines.find(device_name)) options.device = parse_device(*choice);
@@ -153,7 +186,41 @@ Options read_options(const std::string& text) {
   if (const auto choice = lines.find(target_error_name)) options.target_error = parse_target_error(*choice);
   if (const auto choice = lines.find(memory_name)) options.memory = parse_memory(*choice);
   if (const auto choice = lines.find(tile_size_name)) options.tile_size = parse_tile_size(*choice);
+  if (options.target_error && options.precision != Precision::mixed) {
+    throw UsageError(
+        "trifuse:target_error is for mixed precision; write set trifuse:precision mixed, or leave trifuse:target_error "
+        "out.");
+  }
   return options;
+}
+
+void expect_only_defaults(const std::string& lines) {
+  const Options options = read_options(Door::nwchem_routine, lines);
+  const auto refuse = [](const std::string& setting) {
+    throw UsageError(fmt::format(
+        "NWChem's CPU code would compute (T), because Trifuse reads only memory, and it does not follow {}; use io ga, "
+        "and 2emet 1, or for 2eorb not 9 or 12, or leave {} out.",
+        setting, setting));
+  };
+  if (options.omega2 != std::vector<double>{0.0}) refuse("trifuse:omega2");
+  if (options.precision != Precision::fp64) refuse("trifuse:precision");
+  if (options.device == Device::cuda) refuse("trifuse:device");
+}
+
+std::string in_words_of_input(std::string sentence) {
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at = 0; (at = sentence.find(from, at)) != std::string::npos; at += to.size()) {
+      sentence.replace(at, from.size(), to);
+    }
+  };
+  for (const Name& name : names) {
+    std::string option = fmt::format("--{}", name.setting);
+    std::replace(option.begin(), option.end(), '_', '-');
+    replace(option + "s", option);  // --devices
+    replace(option, fmt::format("trifuse:{}", name.setting));
+  }
+  replace("--threads", "OMP_NUM_THREADS");
+  return sentence;
 }
 
 }  // namespace trifuse::nwchem

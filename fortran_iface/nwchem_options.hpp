@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/environment_settings.hpp"
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -23,10 +24,19 @@ struct Options {
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; nullopt: automatic
 };
 
-/// Reads the settings. `lines`: lines `name=value` from the input (`set trifuse:name value`); names are device, omega2,
-/// form, precision, target_error, memory and tile_size; the last line of a name counts. The environment variables
-/// TRIFUSE_NWCHEM_DEVICE, TRIFUSE_OMEGA2, TRIFUSE_FORM, TRIFUSE_PRECISION, TRIFUSE_TARGET_ERROR, TRIFUSE_MEMORY and
-/// TRIFUSE_TILE_SIZE have precedence. Throws UsageError if a name or a value is not possible.
-Options read_options(const std::string& lines);
+/// Reads the settings of NWChem's routine or symbols. `lines`: lines `name=value` from the input (`set trifuse:name
+/// value`), several values with commas between them; names are device, omega2, form, precision, target_error, memory
+/// and tile_size; the last line of a name counts. A name that begins with `trifuse` is an entry of NWChem's run-time
+/// database that does not begin with `trifuse:`. Environment variables have precedence, see environment_settings.hpp.
+/// Throws UsageError if a name or a value is not possible, or if the environment has a setting that `door` does not
+/// follow.
+Options read_options(Door door, const std::string& lines);
+
+/// Throws UsageError if the settings ask for something that NWChem's own CPU code would not follow: omega2 other than
+/// 0, mixed precision, GPUs. Throws as read_options().
+void expect_only_defaults(const std::string& lines);
+
+/// Replaces options of the program in a sentence by settings of NWChem's input: --tile-size by trifuse:tile_size.
+std::string in_words_of_input(std::string sentence);
 
 }  // namespace trifuse::nwchem

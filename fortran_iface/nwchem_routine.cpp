@@ -133,7 +133,7 @@ Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& 
   const bool with_gpu = rank_on_host(communicator) < job.gpus_per_node;
   std::vector<DeviceInfo> usable;
   run_collectively(&communicator, [&] {
-    const Options options = nwchem::read_options(checked_settings(settings));
+    const Options options = nwchem::read_options(Door::nwchem_routine, checked_settings(settings));
     check_precision(options, job);
     setup.source = make_source(job, caller);
     distributed_options.calculation.formulation = options.formulation;
@@ -164,7 +164,7 @@ class Report {
   }
 
   void end(const CalculationResult& result) const {
-    for (const std::string& warning : result.warnings) print("WARNING: " + warning);
+    for (const std::string& warning : result.warnings) print("WARNING: " + nwchem::in_words_of_input(warning));
     const double seconds = std::max(result.seconds_tasks, 1e-9);
     print(fmt::format("Operands read in {:.1f} s; {} tasks in {:.1f} s, {:.4g} operations, {:.4f} TF/s",
                       result.seconds_loading, result.tasks, result.seconds_tasks, result.operations,
@@ -192,7 +192,7 @@ class Report {
       return;
     }
     const std::string advice = precision_advice(calculation);
-    if (!advice.empty()) print(advice);
+    if (!advice.empty()) print(nwchem::in_words_of_input(advice));
   }
 
   void print(const std::string& line) const {
@@ -206,6 +206,10 @@ class Report {
 };
 
 }  // namespace
+
+void trifuse_nwchem_expect_defaults(trifuse_status* status, const char* settings) {
+  c_interface::guarded(status, [&] { nwchem::expect_only_defaults(checked_settings(settings)); });
+}
 
 void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* job, const char* settings,
                             double* bracket_energy, double* paren_energy) {
@@ -223,4 +227,7 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
       *paren_energy = result.energies.front().total.e_paren_t;
     });
   });
+  if (status != nullptr && status->code != TRIFUSE_SUCCESS) {
+    c_interface::copy_text(nwchem::in_words_of_input(status->message), status->message, sizeof status->message);
+  }
 }

@@ -57,6 +57,12 @@ typedef struct trifuse_nwchem_job {
 void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* job, const char* settings,
                             double* bracket_energy, double* paren_energy);
 
+/* Checks that NWChem's own CPU code may compute (T) in place of the library: it follows no settings. If the settings
+ * ask for regularised energies, for mixed precision or for GPUs, the status says so. Every rank calls it.
+ *
+ * status, settings: as in trifuse_nwchem_triples. */
+void trifuse_nwchem_expect_defaults(trifuse_status* status, const char* settings);
+
 #ifdef __cplusplus
 }
 #endif

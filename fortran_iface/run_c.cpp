@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "cxx/base/environment_settings.hpp"
 #include "fortran_iface/compute.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/run_watch.hpp"
@@ -54,11 +55,27 @@ std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calcu
   }
 }
 
+/// Marks a calculation as running as long as the mark exists. Throws UsageError if the calculation is running already.
+class RunningMark {
+ public:
+  explicit RunningMark(CalculationSetup& setup) : setup_(setup) {
+    if (setup.running.exchange(true)) refuse_running();
+  }
+  ~RunningMark() { setup_.running = false; }
+  RunningMark(const RunningMark&) = delete;
+  RunningMark& operator=(const RunningMark&) = delete;
+
+ private:
+  CalculationSetup& setup_;
+};
+
 }  // namespace
 
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
   guarded(status, [&] {
     const auto setup = checked_on_all_ranks(calculation);
+    const RunningMark mark(*setup);
+    trifuse::refuse_settings_of_other_doors(trifuse::Door::library);
     setup->result = {};
     setup->warnings.clear();
     setup->ccsd_energy.reset();

@@ -294,7 +294,8 @@ void trifuse_set_check(trifuse_status* status, trifuse_calculation calculation, 
 typedef int32_t (*trifuse_progress)(void* context, double done, double total);
 /* Sets the function that follows the runs of this calculation. trifuse_run calls it at the beginning, ten times in a
  * second and at the end, from the thread that called trifuse_run or from one other thread, never from two at a time.
- * The function must not use this calculation. progress: null removes the function. context: passed to `progress`. */
+ * The function must not use this calculation; calls that do so fail with TRIFUSE_BAD_USAGE. progress: null removes the
+ * function. context: passed to `progress`. */
 void trifuse_set_progress(trifuse_status* status, trifuse_calculation calculation, trifuse_progress progress,
                           void* context);
 

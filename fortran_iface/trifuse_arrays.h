@@ -46,7 +46,9 @@ enum trifuse_type { TRIFUSE_FLOAT64 = 0, TRIFUSE_INT32 = 1, TRIFUSE_INT64 = 2 };
  *
  * The library reads most elements a few times: for the check, for the journal if there is one, and for the run. It asks
  * for boxes that are as long as possible along the last axis. Only one thread calls the readers of one description at a
- * time, but it may be another thread than the one that called the library.
+ * time, but it may be another thread than the one that called the library. The numbers must stay the same, except for
+ * rounding, until the run has ended: the library compares weighted sums of rows, and a run ends with TRIFUSE_BAD_INPUT
+ * if they have changed.
  *
  * Must return 0. Any other number means failure; then the library's function fails with TRIFUSE_BAD_INPUT. */
 typedef int32_t (*trifuse_box_reader)(void* context, const int64_t* offset, const int64_t* count, double* box);

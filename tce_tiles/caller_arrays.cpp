@@ -13,6 +13,7 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/box_runs.hpp"
 #include "tce_tiles/packed_pairs.hpp"
+#include "tce_tiles/row_sums.hpp"
 #include "tce_tiles/strided_copy.hpp"
 
 namespace trifuse {
@@ -130,12 +131,12 @@ class ArrayOfDevice final : public DenseArray {
   mutable std::optional<ArrayInMemory> copy_;  ///< absent before the first read
 };
 
-/// An array whose elements the caller's reader delivers.
+/// An array whose elements the caller's reader delivers. Numbers that change after their first reading are an error.
 class ArrayOfReader final : public DenseArray {
  public:
   /// `reading`: the mutex of all readers of the caller; it must outlive this object.
   ArrayOfReader(ArrayLabel label, CallerArray array, std::mutex& reading)
-      : DenseArray(std::move(label)), array_(std::move(array)), reading_(reading) {}
+      : DenseArray(std::move(label)), array_(std::move(array)), reading_(reading), sums_(array_.shape) {}
 
   std::span<const std::int64_t> shape() const override { return array_.shape; }
   bool is_integer() const override { return false; }
@@ -143,13 +144,38 @@ class ArrayOfReader final : public DenseArray {
             std::span<double> out) const override {
     check_box(*this, offset, count, out);
     if (out.empty()) return;
-    const std::lock_guard lock(reading_);
-    array_.reader(offset, count, out);
+    const RowSums::Range wanted{offset.back(), count.back()}, whole = sums_.whole_pieces(wanted);
+    if (whole.count == wanted.count) return read_pieces(offset, count, out);
+    std::vector<std::int64_t> first(offset.begin(), offset.end()), size(count.begin(), count.end());
+    first.back() = whole.first;
+    size.back() = whole.count;
+    Buffer box(static_cast<std::size_t>(elements_of(size)));
+    read_pieces(first, size, box.span());
+    const double* from = box.data() + (wanted.first - whole.first);
+    for (double* to = out.data(); to < out.data() + out.size(); to += wanted.count, from += whole.count) {
+      std::copy_n(from, wanted.count, to);
+    }
   }
 
  private:
+  /// Reads a box of whole pieces along the last axis, and compares it with earlier readings.
+  void read_pieces(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
+                   std::span<double> out) const {
+    {
+      const std::lock_guard lock(reading_);
+      array_.reader(offset, count, out);
+    }
+    const auto changed = sums_.changed(offset, count, out);
+    if (!changed) return;
+    throw InputError(
+        fmt::format("{}: the numbers from element {} on changed after they were first read; the reader must deliver "
+                    "the same numbers until the run has ended.",
+                    label().text(), shape_text(*changed)));
+  }
+
   CallerArray array_;
   std::mutex& reading_;
+  mutable RowSums sums_;
 };
 
 /// The length v of the axes of which v(v+1)/2 pairs are stored; nullopt if there is none.

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/printable.hpp"
 
 namespace trifuse {
 
@@ -92,6 +93,7 @@ bool lead_to_same_file(const std::string& first, const std::string& second) {
 }
 
 OutputFile::OutputFile(std::string path, OutputRules rules) : path_(std::move(path)), rules_(std::move(rules)) {
+  expect_whole_path(path_);
   existed_ = may_replace();
   create();
   discard();

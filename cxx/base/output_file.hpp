@@ -35,8 +35,8 @@ struct OutputRules {
 /// protect a file that another program has created meanwhile.
 class OutputFile {
  public:
-  /// Checks that `path` can be written. Creates no file. Throws UsageError if the rules keep an existing file or if
-  /// `path` is a symbolic link, SystemError if no file can be written there.
+  /// Checks that `path` can be written. Creates no file. Throws UsageError if the rules keep an existing file, if
+  /// `path` contains a null character or is a symbolic link, SystemError if no file can be written there.
   OutputFile(std::string path, OutputRules rules);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

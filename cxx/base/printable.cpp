@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include "cxx/base/error.hpp"
+
 namespace trifuse {
 
 namespace {
@@ -95,6 +97,14 @@ std::string printable_attribute(std::string_view text) {
   std::unique_copy(text.begin(), text.end(), std::back_inserter(single),
                    [](char x, char y) { return x == ' ' && y == ' '; });
   return printable(single, most);
+}
+
+void expect_whole_path(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return;
+  throw UsageError(
+      fmt::format("The path \"{}\" contains a null character, at which the system would cut it; give the "
+                  "path without it.",
+                  printable(path)));
 }
 
 }  // namespace trifuse

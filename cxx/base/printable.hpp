@@ -20,6 +20,9 @@ std::string printable(std::string_view text, std::size_t most = std::string_view
 /// pretend to be the next line of the output.
 std::string printable_attribute(std::string_view text);
 
+/// Throws UsageError if a path contains a null character. The system would open the file whose name ends there.
+void expect_whole_path(const std::string& path);
+
 }  // namespace trifuse
 
 #pragma GCC visibility pop

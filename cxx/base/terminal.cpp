@@ -3,17 +3,38 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 
 namespace trifuse {
 
+namespace {
+
+/// errno of the first failure of standard output; 0 if there was none.
+std::atomic<int> first_output_error{0};
+
+void note_output_error() noexcept {
+  int none = 0;
+  first_output_error.compare_exchange_strong(none, errno != 0 ? errno : EIO);
+}
+
+}  // namespace
+
 void write_output(std::string_view text) noexcept {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) note_output_error();
 }
 
 void flush_output() noexcept {
-  std::fflush(stdout);
+  errno = 0;
+  if (std::fflush(stdout) != 0) note_output_error();
+}
+
+int output_error() noexcept {
+  flush_output();
+  if (std::ferror(stdout) != 0) note_output_error();
+  return first_output_error;
 }
 
 void write_error(std::string_view text) noexcept {

@@ -11,9 +11,11 @@
 /// closed a pipe, the program still finishes its work.
 namespace trifuse {
 
-/// Writes to standard output. The stream remembers a failure; `finish_output` of the program reports it.
+/// Writes to standard output. A failure is remembered for `output_error`; `finish_output` of the program reports it.
 void write_output(std::string_view text) noexcept;
 void flush_output() noexcept;
+/// Flushes standard output. Returns errno of the first failure to write there; 0 if everything was written.
+int output_error() noexcept;
 
 /// Writes to standard error without a buffer.
 void write_error(std::string_view text) noexcept;

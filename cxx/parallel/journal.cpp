@@ -1,6 +1,7 @@
 #include "cxx/parallel/journal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -8,10 +9,12 @@
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
+#include <tuple>
 
 #include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/output_file.hpp"
+#include "cxx/base/printable.hpp"
 
 namespace trifuse {
 
@@ -36,6 +39,7 @@ int rank_in_name(const std::string& name, const std::string& beginning) {
 
 /// Returns the files of a journal that this process sees, by the number of the rank that wrote them.
 std::map<int, std::string> files_of(const std::string& path) {
+  expect_whole_path(path);
   std::map<int, std::string> files;
   std::error_code ignored;  // opening the journal reports an unreadable folder
   if (std::filesystem::exists(path, ignored)) files[0] = path;
@@ -65,7 +69,7 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
         [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { add_finished(task, by, found); });
   };
   std::map<int, std::string> files;
-  bool locked = true;
+  FilesOfRank seen;
   run_collectively(communicator, [&] { files = files_of(path); });
   // Rank 0 opens its file first, so that a refused journal leaves no new files of other ranks.
   run_collectively(communicator, [&] {
@@ -73,16 +77,10 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
   });
   run_collectively(communicator, [&] {
     if (writes && rank != 0) open();
-    locked = read_files(files, rank, ranks, writes) && (!file_ || file_->locked());
+    if (file_) seen.add(rank, file_->state());
+    read_files(files, rank, ranks, writes, seen);
   });
-  double unlocked = locked ? 0.0 : 1.0;
-  if (communicator != nullptr) communicator->allreduce_sum(std::span(&unlocked, 1));
-  if (unlocked > 0.0) {
-    warning_ = fmt::format(
-        "The file system of the journal {} has no locks (flock), so two runs could use it at the same time; make sure "
-        "that only one run uses it.",
-        path);
-  }
+  write_warning(seen, communicator);
   if (communicator != nullptr) agree_on_finished(*communicator);
   for (std::size_t task = 0; task < finished_.size(); ++task) {
     if (!finished_[task]) continue;
@@ -117,16 +115,53 @@ std::optional<Tiling> Journal::tiles_in(const std::string& path, Communicator* c
   return {};
 }
 
-bool Journal::read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes) {
-  bool locked = true;
+void Journal::FilesOfRank::add(int rank, const JournalFileState& file) {
+  if (!file.locked) unlocked += 1.0;
+  records += static_cast<double>(file.records);
+  if (damaged == 0.0 && file.damaged > 0) {
+    writer = static_cast<double>(rank);
+    byte = static_cast<double>(file.first_damaged);
+  }
+  damaged += static_cast<double>(file.damaged);
+}
+
+void Journal::read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes, FilesOfRank& seen) {
   for (const auto& [writer, file] : files) {
     if (writer % ranks != rank || (writes && writer == rank)) continue;
-    const bool with_lock = JournalFile::read(
-        file, key_,
-        [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { add_finished(task, by, found); });
-    locked = locked && with_lock;
+    seen.add(writer,
+             JournalFile::read(file, key_, [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) {
+               add_finished(task, by, found);
+             }));
   }
-  return locked;
+}
+
+void Journal::write_warning(const FilesOfRank& seen, Communicator* communicator) {
+  const std::array<double, 5> mine = {seen.unlocked, seen.records, seen.damaged, seen.writer, seen.byte};
+  const std::vector<double> rows =
+      communicator != nullptr ? allgather(*communicator, mine) : std::vector<double>(mine.begin(), mine.end());
+  FilesOfRank all;
+  for (std::size_t at = 0; at < rows.size(); at += mine.size()) {
+    all.unlocked += rows[at];
+    all.records += rows[at + 1];
+    if (all.damaged == 0.0) std::tie(all.writer, all.byte) = std::tie(rows[at + 3], rows[at + 4]);
+    all.damaged += rows[at + 2];
+  }
+  std::vector<std::string> warnings;
+  if (all.unlocked > 0.0) {
+    warnings.push_back(fmt::format(
+        "The file system of the journal {} has no locks (flock), so two runs could use it at the same time; make sure "
+        "that only one run uses it.",
+        path_));
+  }
+  if (all.damaged > 0.0) {
+    const bool one = all.damaged == 1.0;
+    warnings.push_back(fmt::format(
+        "The journal {} is damaged, as after a crash of the machine or a fault of the disk: of its {} records {} {} a "
+        "wrong checksum, the first at byte {} of {}. The run does not use {} and computes the {} again.",
+        path_, all.records, all.damaged, one ? "has" : "have", all.byte,
+        file_of_rank(path_, static_cast<int>(all.writer)), one ? "it" : "them", one ? "task" : "tasks"));
+  }
+  warning_ = fmt::format("{}", fmt::join(warnings, " "));
 }
 
 void Journal::append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {

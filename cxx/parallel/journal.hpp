@@ -64,12 +64,22 @@ class Journal {
 
   /// Name of the file of rank 0, as the constructor got it.
   const std::string& path() const { return path_; }
-  /// A warning for the user, the same on all ranks; empty if there is none.
+  /// Warnings for the user in one text, the same on all ranks; empty if there is none. One says that records of the
+  /// files are damaged and not used.
   const std::string& warning() const { return warning_; }
 
  private:
-  /// Reads the files that are assigned to this rank. Returns true if it could lock all of them.
-  bool read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes);
+  /// What the files showed that a rank has read, as numbers that ranks can exchange.
+  struct FilesOfRank {
+    double unlocked = 0.0;                ///< number of files without a lock
+    double records = 0.0, damaged = 0.0;  ///< as in JournalFileState, all files together
+    double writer = 0.0, byte = 0.0;      ///< where the first damaged record begins: the rank that wrote its file, byte
+    void add(int rank, const JournalFileState& file);
+  };
+  /// Reads the files that are assigned to this rank and adds what they show to `seen`.
+  void read_files(const std::map<int, std::string>& files, int rank, int ranks, bool writes, FilesOfRank& seen);
+  /// Writes the warnings about the files of all ranks. Collective if `communicator` is not null.
+  void write_warning(const FilesOfRank& seen, Communicator* communicator);
   /// Gives all ranks the finished tasks of all ranks. Collective.
   void agree_on_finished(Communicator& communicator);
   /// Stores the energies of a task that a file contains, unless the task is known already.

@@ -16,6 +16,7 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/printable.hpp"
 #include "cxx/parallel/journal_record.hpp"
 
 /// A journal is a header and one record for each finished task. All fields have eight bytes, least significant byte
@@ -104,15 +105,16 @@ std::size_t JournalFile::record_size() const {
 }
 
 void JournalFile::lock(int operation) {
-  locked_ = ::flock(file_, operation | LOCK_NB) == 0;
+  state_.locked = ::flock(file_, operation | LOCK_NB) == 0;
   // Some mounts of NFS and Lustre have no locks. The run then goes on without one.
-  if (locked_ || errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP) return;
+  if (state_.locked || errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP) return;
   if (errno != EWOULDBLOCK) fail("locked");
   throw UsageError(
       fmt::format("The journal {} is in use by another run; wait for it or give another --journal.", path_));
 }
 
 JournalFile::JournalFile(std::string path, const JournalKey& key, int flags) : path_(std::move(path)), key_(key) {
+  expect_whole_path(path_);
   // With these flags opening a pipe or a terminal does not block. It is refused later.
   constexpr int always = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const bool create = (flags & O_CREAT) != 0;
@@ -143,6 +145,7 @@ JournalFile::JournalFile(std::string path, const JournalKey& key, const Found& f
   if (read_header()) {
     read_records(size, found);
     if (::ftruncate(file_, static_cast<off_t>(end_)) != 0) fail("written");
+    std::erase_if(holes_, [this](std::size_t hole) { return hole >= end_; });
   } else {
     // The file is new, or a kill interrupted the writing of its header. No task was finished then.
     if (::ftruncate(file_, 0) != 0) fail("written");
@@ -151,12 +154,12 @@ JournalFile::JournalFile(std::string path, const JournalKey& key, const Found& f
   last_sync_ = wall_seconds();
 }
 
-bool JournalFile::read(const std::string& path, const JournalKey& key, const Found& found) {
+JournalFileState JournalFile::read(const std::string& path, const JournalKey& key, const Found& found) {
   JournalFile file(path, key, O_RDONLY);
   file.lock(LOCK_SH);
   const std::size_t size = file.size_of_file();
   if (file.read_header()) file.read_records(size, found);
-  return file.locked();
+  return file.state();
 }
 
 std::optional<Tiling> JournalFile::tiles_in(const std::string& path) {
@@ -200,7 +203,7 @@ std::size_t JournalFile::size_of_file() const {
 
 void JournalFile::write_header() {
   const Header header = header_of(key_);
-  write_all(&header, sizeof header);
+  write_all({reinterpret_cast<const char*>(&header), sizeof header}, 0);
 }
 
 bool JournalFile::read_header() {
@@ -228,8 +231,8 @@ std::uint64_t JournalFile::checksum_of_fields(std::string_view fields) const {
 void JournalFile::read_records(std::size_t file_size, const Found& found) {
   std::vector<char> record(record_size());
   std::vector<TaskEnergy> energies(key_.energies_per_task);
-  while (end_ + record.size() <= file_size) {
-    if (::pread(file_, record.data(), record.size(), static_cast<off_t>(end_)) != static_cast<ssize_t>(record.size())) {
+  for (std::size_t at = end_; at + record.size() <= file_size; at += record.size()) {
+    if (::pread(file_, record.data(), record.size(), static_cast<off_t>(at)) != static_cast<ssize_t>(record.size())) {
       fail("read");
     }
     RecordReader fields(record);
@@ -240,20 +243,25 @@ void JournalFile::read_records(std::size_t file_size, const Found& found) {
       for (double& number : numbers) number = fields.real();
       energy = TaskEnergy::of_numbers(numbers.data());
     }
-    if (fields.integer() !=
-            checksum_of_fields(std::string_view(record.data(), record.size() - sizeof(std::uint64_t))) ||
-        task >= key_.tasks || by >= worker_kinds)
-      break;
+    const bool valid = fields.integer() ==
+                           checksum_of_fields(std::string_view(record.data(), record.size() - sizeof(std::uint64_t))) &&
+                       task < key_.tasks && by < worker_kinds;
+    ++state_.records;
+    if (!valid) {
+      // A kill only shortens the file. So this is damage, and each of the records behind it has a checksum of its own.
+      if (state_.damaged++ == 0) state_.first_damaged = at;
+      holes_.push_back(at);
+      continue;
+    }
     found(task, static_cast<WorkerKind>(by), energies);
-    end_ += record.size();
+    end_ = at + record.size();
   }
 }
 
-void JournalFile::write_all(const void* data, std::size_t size) {
-  const char* at = static_cast<const char*>(data);
+void JournalFile::write_all(std::string_view data, std::size_t to) {
   std::size_t done = 0;
-  while (done < size) {
-    const ssize_t written = ::pwrite(file_, at + done, size - done, static_cast<off_t>(end_ + done));
+  while (done < data.size()) {
+    const ssize_t written = ::pwrite(file_, data.data() + done, data.size() - done, static_cast<off_t>(to + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       if (written == 0) errno = ENOSPC;
@@ -261,7 +269,7 @@ void JournalFile::write_all(const void* data, std::size_t size) {
     }
     done += static_cast<std::size_t>(written);
   }
-  end_ += size;
+  end_ = std::max(end_, to + data.size());
 }
 
 void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
@@ -271,7 +279,10 @@ void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEn
     for (const double number : energy.as_numbers()) record.put(number);
   }
   record.put(checksum_of_fields(record.bytes()));
-  write_all(record.bytes().data(), record.bytes().size());
+  // A new record takes the place of a damaged one first.
+  const std::size_t to = holes_.empty() ? end_ : holes_.back();
+  write_all(record.bytes(), to);
+  if (!holes_.empty()) holes_.pop_back();
   // The page cache survives a kill of the process. Against a crash of the machine the file is synchronised from time to
   // time.
   constexpr double seconds_between_syncs = 20.0;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/plan.hpp"
@@ -27,9 +28,18 @@ struct JournalKey {
   bool operator==(const JournalKey&) const = default;
 };
 
+/// What the reading of a file showed.
+struct JournalFileState {
+  bool locked = false;            ///< false if the file system has no locks; other runs may then use the file, too
+  std::size_t records = 0;        ///< number of whole records, damaged ones included
+  std::size_t damaged = 0;        ///< number of these whose checksum is wrong
+  std::size_t first_damaged = 0;  ///< byte of the file where the first damaged record begins; 0 if there is none
+};
+
 /// One file with energies of finished tasks: a header, then one record with a checksum for each task. Records are
-/// appended when tasks finish. If a kill cuts a record short, its checksum is wrong. This record and all records behind
-/// it are dropped.
+/// appended when tasks finish. If a kill cuts the last record short, it is dropped. A whole record with a wrong
+/// checksum is damage: it is not used and counted in the state of the file, and the next record takes its place. The
+/// records behind it are used.
 class JournalFile {
  public:
   /// Receives one record of a file. `task`: number of the task in the plan. `by`: the kind of worker that computed it.
@@ -38,8 +48,8 @@ class JournalFile {
 
   /// Opens or creates a file for appending, locks it for this run, and calls `found` with each of its records. Throws
   /// UsageError if the file belongs to another calculation, is not a regular file or not a journal, is in use by
-  /// another run, or is a symbolic link to a file that does not exist. Throws SystemError if the file cannot be opened,
-  /// locked, read or written.
+  /// another run, or is a symbolic link to a file that does not exist, or if the path contains a null character. Throws
+  /// SystemError if the file cannot be opened, locked, read or written.
   ///
   /// `path`: name of the file. `key`: the calculation of this run.
   JournalFile(std::string path, const JournalKey& key, const Found& found);
@@ -47,12 +57,12 @@ class JournalFile {
   JournalFile(const JournalFile&) = delete;
   JournalFile& operator=(const JournalFile&) = delete;
 
-  /// Calls `found` with each record of a file and does not change the file. Returns true if the file could be locked
-  /// during the reading (see `locked`). Throws as the constructor.
-  static bool read(const std::string& path, const JournalKey& key, const Found& found);
+  /// Calls `found` with each record of a file and does not change the file. Returns the state of the file during the
+  /// reading. Throws as the constructor.
+  static JournalFileState read(const std::string& path, const JournalKey& key, const Found& found);
 
-  /// False if the file system has no locks. Nothing then prevents another run from using the file at the same time.
-  bool locked() const { return locked_; }
+  /// The state of the file when it was opened.
+  const JournalFileState& state() const { return state_; }
 
   /// Returns the tiling of the plan whose energies a file holds; nullopt if the file cannot be read, is empty, or ends
   /// inside its header. Throws UsageError if the file is not a journal of this version.
@@ -82,9 +92,10 @@ class JournalFile {
   /// calculation.
   bool read_header();
   void write_header();
-  /// Calls `found` with each valid record and moves `end_` behind the last one.
+  /// Calls `found` with each valid record, counts the others, and moves `end_` behind the last valid one.
   void read_records(std::size_t file_size, const Found& found);
-  void write_all(const void* data, std::size_t size);
+  /// Writes `data` from byte `to` of the file on, and moves `end_` behind it if it was before.
+  void write_all(std::string_view data, std::size_t to);
   /// Throws SystemError with the name of the file and the reason in errno. `action`: "opened", "written", ...
   [[noreturn]] void fail(const std::string& action) const;
   /// Returns the checksum that follows the fields of a record.
@@ -95,8 +106,9 @@ class JournalFile {
   std::string path_;
   JournalKey key_;
   int file_ = -1;
-  bool locked_ = false;
-  std::size_t end_ = 0;  ///< end of the last valid record
+  JournalFileState state_;
+  std::size_t end_ = 0;             ///< end of the last valid record
+  std::vector<std::size_t> holes_;  ///< where damaged records begin that the next records replace
   double last_sync_ = 0.0;
 };
 

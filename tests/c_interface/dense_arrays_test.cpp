@@ -153,6 +153,49 @@ TEST_F(DenseArrays, AReaderThatFailsIsASentence) {
                 "The calling program could not deliver a part of array 'ovvv': its reader returned 7.");
 }
 
+/// A reader whose numbers can change, by `factor`.
+struct ChangingReader {
+  const CallerArray* array;
+  double factor = 1.0;
+  static std::int32_t read(void* context, const std::int64_t* offset, const std::int64_t* count, double* box) {
+    const auto& reader = *static_cast<const ChangingReader*>(context);
+    call_reader(const_cast<CallerArray*>(reader.array), offset, count, box);
+    std::int64_t size = 1;
+    for (std::size_t k = 0; k < reader.array->shape.size(); ++k) size *= count[k];
+    for (std::int64_t n = 0; n < size; ++n) box[n] *= reader.factor;
+    return 0;
+  }
+};
+
+TEST_F(DenseArrays, AReaderThatChangesAfterTheCheckIsNoticed) {
+  const HeldArrays held(water().raw, Layout::reader);
+  const double expected = energy_of(held, TRIFUSE_RHF);
+  // A reader that computes its numbers may round them in another way.
+  for (const auto& [factor, noticed] : {std::pair{1.0 + 1e-15, false}, {1.0 + 1e-6, true}}) {
+    for (const char* name : {"t2", "ovvv", "ovoo", "ovov"}) {
+      SCOPED_TRACE(name);
+      DenseDescription description(held, TRIFUSE_RHF);
+      trifuse_array& array = description.array(name);
+      ChangingReader reader{static_cast<const CallerArray*>(array.context)};
+      array.reader = ChangingReader::read;
+      array.context = &reader;
+      trifuse_amplitudes amplitudes = trifuse_new_dense_amplitudes(&status_, &description.all);
+      EXPECT_GT(trifuse_witness_count(&status_, amplitudes), 0);
+      OpenCalculation calculation(amplitudes);
+      trifuse_delete_amplitudes(&amplitudes);
+      reader.factor = factor;
+      if (!noticed) {
+        EXPECT_NEAR(calculation.energy(), expected, 1e-13);
+        continue;
+      }
+      trifuse_run(&status_, calculation.calculation);
+      expect_status(status_, TRIFUSE_BAD_INPUT,
+                    "the calling program: array '" + std::string(name) + "': the numbers from element [");
+      expect_status(status_, TRIFUSE_BAD_INPUT, "changed after they were first read; the reader must deliver the same");
+    }
+  }
+}
+
 TEST_F(DenseArrays, TenThreadsAtOnceGetTheBitsOfOne) {
   const double expected = energy_of(held_, TRIFUSE_RHF);
   std::vector<double> found(10);

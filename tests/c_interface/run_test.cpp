@@ -7,6 +7,7 @@
 #include "cxx/base/blas.hpp"
 #include "tests/c_interface/c_interface_test_support.hpp"
 #include "tests/c_interface/dense_arrays.hpp"
+#include "tests/support/environment_variable.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 namespace trifuse::testing {
@@ -219,6 +220,44 @@ TEST(Run, ProgressBeginsAtZeroAndEndsWithAllOperations) {
   EXPECT_GT(follower.seen.back().second, 0.0);
   EXPECT_DOUBLE_EQ(follower.seen.back().first, follower.seen.back().second);
   EXPECT_TRUE(std::is_sorted(follower.seen.begin(), follower.seen.end()));
+}
+
+/// A progress function that uses its own calculation.
+struct Meddler {
+  trifuse_calculation calculation = nullptr;
+  std::vector<trifuse_status> seen;
+};
+std::int32_t meddle(void* context, double, double) {
+  auto& meddler = *static_cast<Meddler*>(context);
+  const double omega2 = 0.1;
+  for (int call = 0; call < 3; ++call) {
+    trifuse_status& status = meddler.seen.emplace_back();
+    if (call == 0) trifuse_run(&status, meddler.calculation);
+    if (call == 1) trifuse_set_omega2(&status, meddler.calculation, 1, &omega2);
+    if (call == 2) trifuse_energy_count(&status, meddler.calculation);
+  }
+  return 0;
+}
+
+TEST(Run, ItsProgressFunctionCannotUseTheCalculation) {
+  OpenCalculation calculation(water);
+  const double expected = calculation.energy();
+  trifuse_status status;
+  Meddler meddler{calculation.calculation, {}};
+  trifuse_set_progress(&status, calculation.calculation, meddle, &meddler);
+  EXPECT_EQ(calculation.energy(), expected);
+  ASSERT_GE(meddler.seen.size(), 6u);
+  for (const trifuse_status& seen : meddler.seen) {
+    expect_status(seen, TRIFUSE_BAD_USAGE, "This calculation is running; its progress function");
+  }
+}
+
+TEST(Run, RefusesSettingsOfTheEnvironmentThatTheLibraryDoesNotFollow) {
+  const EnvironmentVariable variable("TRIFUSE_OMEGA2", "0.1");
+  OpenCalculation calculation(water);
+  trifuse_status status;
+  trifuse_run(&status, calculation.calculation);
+  expect_status(status, TRIFUSE_BAD_USAGE, "TRIFUSE_OMEGA2 is set, but calls of the library do not follow it");
 }
 
 TEST(Run, ACancelledRunCanRunAgain) {

@@ -11,6 +11,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/plan/plan.hpp"
+#include "tce_tiles/dense_source.hpp"
 #include "tce_tiles/dump_source.hpp"
 #include "tce_tiles/dump_writer.hpp"
 #include "tce_tiles/source_check.hpp"
@@ -130,6 +131,9 @@ TEST(Orbitals, ThatAreNotCanonicalGiveTheCanonicalEnergies) {
     EXPECT_FALSE(has_failed(verify_source(*dump, *dump, false)));
     const HeldArrays arrays(read_raw_dump(path), HeldArrays::Layout::c_order);
     const auto held = arrays.open(dump->info());
+    // A GPU packs panels from the arrays of such a source in place.
+    EXPECT_NE(dense_input_of(*held), nullptr);
+    EXPECT_EQ(dense_input_of(*Calculation(*held, nullptr, options_for()).problem().right), nullptr);
     EXPECT_LT(relative_difference(numbers_of(calculate(*held)), expected), 1e-11);
 
     for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
@@ -234,12 +238,14 @@ TEST(FockInTriples, EntersAsTheInputStatesAndByItsSizeIfNothingIsStated) {
   const std::vector<Case> cases = {
       {rhf, not_stated, 3e-9, false, "", ""},
       {rhf, not_stated, 1e-7, true, "", ""},
+      {rhf, not_stated, 3e-6, true, "", "f_ov t2"},
       {rhf, not_stated, 0.02, true, "does not state", "f_ov t2"},
       {uhf, not_stated, 0.02, true, "does not state", "f_ov t2"},
       {rhf, enters, 3e-9, true, "", ""},
       {uhf, enters, 0.02, true, "", "f_ov t2"},
       {rhf, left_out, 0.02, false, "left out", ""},
       {uhf, left_out, 1e-7, false, "", ""},
+      {uhf, left_out, 3e-6, false, "left out", ""},
       {rohf, not_stated, 0.02, false, "", "no f_ov t2"},
       {rohf, left_out, 0.02, false, "", "no f_ov t2"},
       {rohf, enters, 0.02, true, "", "with the f_ov t2"},

@@ -310,6 +310,9 @@ class AnotherKindOfWorker(JournalTest):
 
 
 class Damaged(JournalTest):
+    def warnings_about_the_journal(self):
+        return [warning for warning in read_report(self.report)["warnings"] if "journal" in warning]
+
     def test_records_that_are_cut_or_altered_are_computed_again(self):
         options = OPTIONS
         expected, total = self.uninterrupted(*options)
@@ -324,7 +327,11 @@ class Damaged(JournalTest):
             place = self.random.randrange(header, len(whole))
             damaged[place] ^= 1 << self.random.randrange(8)
             self.journal.write_bytes(damaged)
-            self.assertEqual(self.finish(*options), (expected, (place - header) // RECORD_BYTES))
+            self.assertEqual(self.finish(*options), (expected, total - 1))
+            warning, = self.warnings_about_the_journal()
+            self.assertRegex(warning, rf"\AThe journal .* is damaged, .*: of its {total} records 1 has a wrong checksum, the first at byte")
+            self.assertEqual(self.finish(*options), (expected, total))
+            self.assertEqual(self.warnings_about_the_journal(), [])
         self.journal.write_bytes(whole + bytes(3))
         self.assertEqual(self.finish(*options), (expected, total))
 

@@ -327,7 +327,8 @@ class Streams(OutputTest):
             with self.subTest(name):
                 outcome = self.shell("{{ {}; echo $? >code; }} | true", name, self.dump, "--json", "report.json")
                 self.assertEqual((self.folder / "code").read_text(), "3\n")
-                self.assertRegex(outcome.stderr, r"\Atrifuse: Standard output could not be written completely[^\n]+\n\Z")
+                self.assertRegex(outcome.stderr, r"\Atrifuse: Standard output could not be written completely, because the program "
+                                 r"that reads it has ended; [^\n]+\n\Z")
                 self.assertEqual(read_report(self.folder / "report.json")["report"], name)
                 (self.folder / "report.json").unlink()
 

@@ -24,7 +24,7 @@ FOREIGN = {"--target", "--preset", "--prefix", "--build", "--install", "--gtest_
 def options_of(help_text):
     """Returns each option of a help text with its allowed values, or None if every value is allowed."""
     found = {}
-    for match in re.finditer(r"^ +((?:-\w,)?--[\w-]+|-\w)(?: \w+(?::(?:\{([^}]*)\})?)?)?", help_text, re.MULTILINE):
+    for match in re.finditer(r"^ +((?:-\w,)?--[\w-]+(?:,--[\w-]+)*|-\w)(?: \w+(?::(?:\{([^}]*)\})?)?)?", help_text, re.MULTILINE):
         for name in match[1].split(","):
             found[name] = set(match[2].split(",")) if match[2] else None
     return found

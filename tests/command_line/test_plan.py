@@ -59,7 +59,8 @@ class Prediction(PlanTest):
         planned, _ = self.plan(dump, "--gpus", 0)
         run = self.report_of(dump, "--device", "cpu", "--threads", 2)
         self.assertEqual(planned["prediction"]["memory"]["rank_bytes"], run["plan"]["memory"]["operand_bytes"])
-        sizes, _ = self.plan(*small, "--naux", 60, "--gpus", 0)
+        sizes, _ = self.plan(*small, "--factors", 60, "--gpus", 0)
+        self.assertEqual(self.plan(*small, "--naux", 60, "--gpus", 0)[0]["prediction"]["memory"], sizes["prediction"]["memory"])
         self.assertEqual(sizes["prediction"]["memory"], planned["prediction"]["memory"])
         self.assertEqual(sizes["prediction"]["factors"], planned["prediction"]["factors"])
 
@@ -121,7 +122,7 @@ class Prediction(PlanTest):
         self.assertEqual(own["prediction"]["factors"]["slabs_from_other_gpus"], 0)
 
     def test_auxiliary_functions_are_for_sizes_only(self):
-        self.assert_usage(WATER, "--naux", 100, saying="--naux goes with --occupied and --virtual")
+        self.assert_usage(WATER, "--naux", 100, saying="--factors goes with --occupied and --virtual")
         self.assertEqual(trifuse("plan", *SIZES, "--naux", 0).code, 2)
 
     def test_it_says_what_semicanonical_orbitals_take(self):

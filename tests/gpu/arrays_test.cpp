@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/arrays_of_molecules.hpp"
+#include "tests/support/calculations.hpp"
+#include "tests/support/transformed_source.hpp"
 
 /// Panels that a GPU packs from dense arrays.
 namespace trifuse {
@@ -67,6 +70,20 @@ TEST_F(ArraysOnGpu, AreNotUsedForReadersOrOtherFormulations) {
   EXPECT_TRUE(reads_sources(problem));
   problem.formulation = SpinFormulation::spin_orbital;
   EXPECT_FALSE(reads_sources(problem));
+}
+
+TEST_F(ArraysOnGpu, OfOrbitalsThatAreNotCanonicalAreNotPackedInPlace) {
+  const auto canonical = make_synthetic_source(closed_shell(4, 6));
+  const auto mixed = rotated_source(*canonical, random_rotations(canonical->tiles(), 3));
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "mixed.h5").string();
+  write_dump(*mixed, path);
+  const HeldArrays arrays(read_raw_dump(path), Layout::c_order);
+  const auto source = arrays.open(mixed->info());
+  CalculationOptions options = options_for();
+  const std::vector<double> expected = numbers_of(calculate(*canonical, options));
+  options.executor = ExecutorKind::cuda;
+  EXPECT_LT(relative_difference(numbers_of(calculate(*source, options)), expected), 1e-12);
 }
 
 }  // namespace

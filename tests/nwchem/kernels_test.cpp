@@ -10,6 +10,7 @@
 #include "cxx/base/free_memory.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "tests/nwchem/symbols_test_support.hpp"
+#include "tests/support/environment_variable.hpp"
 
 namespace trifuse::testing {
 namespace {
@@ -131,6 +132,16 @@ TEST(Device, IsUsedByTheFirstRanksOfANode) {
   EXPECT_EQ(check_device_(&one), 0);
   EXPECT_EQ(check_device_(&two), 1);
   unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+}
+
+TEST(Device, IsNotChosenWithSettingsThatTheSymbolsDoNotFollow) {
+  const EnvironmentVariable omega2("TRIFUSE_OMEGA2", "0.1");
+  const Integer one = 1;
+  Integer device = 0;
+  device_init_(&one, &device);
+  EXPECT_EQ(device, 30);
+  const std::string failure = take_failure();
+  EXPECT_NE(failure.find("TRIFUSE_OMEGA2 is set, but NWChem's symbols do not follow it"), std::string::npos) << failure;
 }
 
 #if !defined(__SANITIZE_ADDRESS__)

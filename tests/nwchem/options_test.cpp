@@ -12,8 +12,12 @@ namespace {
 using nwchem::Device;
 using nwchem::read_options;
 
+nwchem::Options read_routine(const std::string& lines) {
+  return read_options(Door::nwchem_routine, lines);
+}
+
 void expect_refused(const std::string& lines, const std::string& part) {
-  expect_failure<UsageError>([&] { read_options(lines); }, part);
+  expect_failure<UsageError>([&] { read_options(Door::nwchem_routine, lines); }, part);
 }
 
 /// The tests themselves run with a device chosen in the environment.
@@ -22,7 +26,7 @@ class NwchemOptions : public ::testing::Test {
 };
 
 TEST_F(NwchemOptions, HaveDefaults) {
-  const auto options = read_options("");
+  const auto options = read_routine("");
   EXPECT_EQ(options.device, Device::automatic);
   EXPECT_EQ(options.omega2, std::vector<double>{0.0});
   EXPECT_FALSE(options.formulation || options.memory || options.tile_size || options.target_error);
@@ -30,7 +34,7 @@ TEST_F(NwchemOptions, HaveDefaults) {
 }
 
 TEST_F(NwchemOptions, ComeFromTheInput) {
-  const auto options = read_options(
+  const auto options = read_routine(
       "device=cuda\nomega2=0.0,1.0000000000000001E-001,2\nform=spin-orbital\nmemory=1.5GiB\ntile_size=24\n"
       "precision=mixed\ntarget_error=1e-06\n");
   EXPECT_EQ(options.device, Device::cuda);
@@ -45,9 +49,9 @@ TEST_F(NwchemOptions, ComeFromTheInput) {
 TEST_F(NwchemOptions, OfTheEnvironmentOverrule) {
   const EnvironmentVariable device("TRIFUSE_NWCHEM_DEVICE", "cpu"), omega2("TRIFUSE_OMEGA2", "0.3"),
       formulation("TRIFUSE_FORM", "spin-adapted"), memory("TRIFUSE_MEMORY", "20GB"), size("TRIFUSE_TILE_SIZE", "8");
-  const auto options = read_options("device=cuda\nomega2=0.5\nform=nonsense\nmemory=1G\ntile_size=24\n");
+  const auto options = read_routine("device=cuda\nomega2=0.5\nform=nonsense\nmemory=1G\ntile_size=24\n");
   EXPECT_EQ(options.device, Device::cpu);
-  EXPECT_EQ(read_options("").device, Device::cpu);
+  EXPECT_EQ(read_routine("").device, Device::cpu);
   EXPECT_EQ(options.omega2, std::vector<double>{0.3});
   EXPECT_EQ(options.formulation, SpinFormulation::spin_adapted);
   EXPECT_EQ(options.memory, 20'000'000'000);
@@ -77,8 +81,56 @@ TEST_F(NwchemOptions, AreCheckedAsWholes) {
   for (const char* value : {"", "0", "-4", "4.5", "12a", "99999999999999999999"}) {
     expect_refused(std::string("tile_size=") + value, "a number of orbitals");
   }
-  expect_refused("threads=4", "There is no setting trifuse:threads");
+  expect_refused("target_error=1e-6", "write set trifuse:precision mixed, or leave trifuse:target_error out");
   expect_refused("device", "write name=value");
+}
+
+TEST_F(NwchemOptions, AreRefusedByTheirNames) {
+  expect_refused("threads=4",
+                 "NWChem's input has set trifuse:threads, which is not a setting of Trifuse; the settings are");
+  expect_refused("omega=0.1", "trifuse:omega, which is not a setting of Trifuse; did you mean trifuse:omega2?");
+  expect_refused("tilesize=4", "did you mean trifuse:tile_size?");
+  expect_refused("trifuse_form=auto",
+                 "set trifuse_form, which is not a setting of Trifuse; did you mean trifuse:form?");
+  expect_refused("TRIFUSE:omega2=0.1", "set TRIFUSE:omega2, which is not a setting of Trifuse");
+  expect_refused("trifuse=1", "set trifuse, which");
+}
+
+TEST_F(NwchemOptions, ShowValuesAsAUserWritesThem) {
+  expect_refused("tile_size=2.4000000000000000E+001", "The setting trifuse:tile_size is \"24\"; write a number");
+  expect_refused("precision=true", "The setting trifuse:precision is \"true\"; it may be double or mixed");
+  expect_refused("tile_size=3,4", "The setting trifuse:tile_size is \"3,4\"");
+  EXPECT_EQ(read_routine("omega2=1,2").omega2, (std::vector<double>{1.0, 2.0}));
+}
+
+TEST_F(NwchemOptions, ThatADoorDoesNotFollowAreRefused) {
+  for (const char* name : {"TRIFUSE_OMEGA2", "TRIFUSE_PRECISION", "TRIFUSE_FORM", "TRIFUSE_TILE_SIZE",
+                           "TRIFUSE_TARGET_ERROR", "TRIFUSE_SILENCE_SECONDS"}) {
+    const EnvironmentVariable variable(name, "1");
+    expect_failure<UsageError>([] { read_options(Door::nwchem_symbols, ""); },
+                               "The environment variable " + std::string(name) + " is set, but NWChem's symbols");
+  }
+  const EnvironmentVariable memory("TRIFUSE_MEMORY", "1GiB");
+  EXPECT_EQ(read_options(Door::nwchem_symbols, "").memory, std::int64_t{1} << 30);
+  const EnvironmentVariable slip("TRIFUSE_OMEGA", "0.1"), folder("TRIFUSE_ROOT", "/opt");
+  for (const Door door : {Door::nwchem_symbols, Door::nwchem_routine}) {
+    expect_failure<UsageError>([&] { read_options(door, ""); }, "did you mean TRIFUSE_OMEGA2?");
+  }
+}
+
+TEST_F(NwchemOptions, MustBeTheDefaultsForTheCodeOfNwchem) {
+  nwchem::expect_only_defaults("omega2=0.0\nmemory=1GiB\ntile_size=4\ndevice=cpu\nprecision=double\n");
+  for (const char* lines : {"omega2=0.1", "omega2=0,0.1", "precision=mixed", "device=cuda"}) {
+    expect_failure<UsageError>([&] { nwchem::expect_only_defaults(lines); },
+                               "NWChem's CPU code would compute (T), because Trifuse reads only memory");
+  }
+  const EnvironmentVariable omega2("TRIFUSE_OMEGA2", "0.1");
+  expect_failure<UsageError>([] { nwchem::expect_only_defaults(""); }, "does not follow trifuse:omega2");
+}
+
+TEST_F(NwchemOptions, AreNamedInTheWordsOfTheInput) {
+  EXPECT_EQ(nwchem::in_words_of_input("use a larger --tile-size, or with --precision mixed fewer --threads."),
+            "use a larger trifuse:tile_size, or with trifuse:precision mixed fewer OMP_NUM_THREADS.");
 }
 
 }  // namespace

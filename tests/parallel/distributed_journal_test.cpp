@@ -125,6 +125,22 @@ TEST_F(JournalOfRanks, DropsTheCutRecordOfEachFile) {
   expect_finished({0, 1, 2, 5, 6});
 }
 
+TEST_F(JournalOfRanks, SaysOnAllRanksThatAFileIsDamaged) {
+  write(3, [](int rank) {
+    return std::vector<std::size_t>{static_cast<std::size_t>(rank), 5u + static_cast<std::size_t>(rank)};
+  });
+  std::string damaged = read_text(path + ".rank1");
+  damaged[80] ^= 0x04;
+  write_text(path + ".rank1", damaged);
+  for (const int ranks : {1, 2, 3, 5}) {
+    expect_no_failures(open(ranks, [&](Journal& journal, Communicator&) {
+      const std::string part = "of its 6 records 1 has a wrong checksum, the first at byte 72 of " + path;
+      EXPECT_NE(journal.warning().find(part + ".rank1."), std::string::npos) << journal.warning();
+    }));
+  }
+  expect_finished({0, 2, 5, 6, 7});
+}
+
 TEST_F(JournalOfRanks, IsNotWrittenByRanksThatWait) {
   const auto even = [](int rank) { return rank % 2 == 0; };
   expect_no_failures(open(

@@ -52,6 +52,10 @@ class AJournal : public ::testing::Test {
       EXPECT_EQ(numbers_of(journal->energies(task)), numbers_of(energies_of(task)));
     }
   }
+  void expect_warning(const std::string& part) const {
+    const std::string warning = open()->warning();
+    EXPECT_NE(warning.find(part), std::string::npos) << warning;
+  }
   void expect_refusal(const std::string& part) const {
     const std::string before = read_text(path);
     expect_failure<UsageError>([&] { open(); }, part);
@@ -140,21 +144,38 @@ TEST_F(AJournal, LosesOnlyTheRecordThatAKillCutShort) {
   }
 }
 
-TEST_F(AJournal, DropsADamagedRecordAndWhatFollows) {
+TEST_F(AJournal, SaysThatARecordIsDamagedAndUsesTheOthers) {
   write({0, 1, 2, 3});
+  EXPECT_EQ(open()->warning(), "");
   const std::string whole = read_text(path);
   for (std::size_t byte = 0; byte < record_size; ++byte) {
     SCOPED_TRACE("byte " + std::to_string(byte) + " of the second record");
     std::string damaged = whole;
     damaged[header_size + record_size + byte] ^= 0x10;
     write_text(path, damaged);
-    expect_finished({0});
+    expect_warning("of its 4 records 1 has a wrong checksum, the first at byte 152 of " + path +
+                   ". The run does not use it");
+    expect_finished({0, 2, 3});
   }
+  write({1});
+  expect_finished({0, 1, 2, 3});
+  EXPECT_EQ(read_text(path), whole) << "the new record takes the place of the damaged one";
 }
 
-TEST_F(AJournal, DropsZerosThatACrashOfTheMachineLeaves) {
+TEST_F(AJournal, SaysThatItsLastRecordIsDamaged) {
+  write({0, 1});
+  std::string damaged = read_text(path);
+  damaged.back() ^= 0x01;
+  write_text(path, damaged);
+  expect_warning("of its 2 records 1 has");
+  expect_finished({0});
+  EXPECT_EQ(open()->warning(), "") << "the first run has cut the record off";
+}
+
+TEST_F(AJournal, SaysThatACrashOfTheMachineLeftZeros) {
   write({0, 1});
   write_text(path, read_text(path) + std::string(3 * record_size, '\0'));
+  expect_warning("of its 5 records 3 have a wrong checksum");
   expect_finished({0, 1});
 }
 
@@ -231,6 +252,13 @@ TEST_F(AJournal, KnowsTheKindOfWorkerOfEachTask) {
   EXPECT_EQ(worker_kind("cpu"), WorkerKind::cpu);
   EXPECT_EQ(worker_kind("reference"), WorkerKind::reference);
   EXPECT_EQ(worker_kind("made-up"), WorkerKind::other);
+}
+
+TEST_F(AJournal, HasAPathWithoutNullCharacters) {
+  path += std::string("\0.old", 5);
+  expect_failure<UsageError>([&] { open(); }, "run.journal\\x00.old\" contains a null character");
+  EXPECT_THROW(Journal::tiles_in(path), UsageError);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
 TEST_F(AJournal, BelongsToOneRunAtATime) {

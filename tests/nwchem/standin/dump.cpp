@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -44,6 +45,9 @@ void start_mpi() {
   int provided = 0;
   // As NWChem does: no promise that any other thread may call.
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+}
+void forget_settings() {
+  unsetenv("TRIFUSE_FORM");
 }
 void end_mpi() {
   MPI_Finalize();

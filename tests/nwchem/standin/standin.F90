@@ -12,6 +12,9 @@ module dumps
     end subroutine start_mpi
     subroutine end_mpi() bind(c)
     end subroutine end_mpi
+    !> Removes from the environment what the routine follows, but not the symbols.
+    subroutine forget_settings() bind(c)
+    end subroutine forget_settings
     !> Opens the dump in a folder. counts: noa, nob, nva, nvb, orbitals, restricted, 2eorb, doubles of T1, T2, V2
     subroutine open_dump(folder, counts) bind(c)
       import
@@ -98,6 +101,7 @@ program standin
     call ga_zero(g_counter)
     call ga_sync()
     counter_handle = g_counter
+    call forget_settings()
     ! One GPU for each rank of the node; the environment puts cores in their place.
     if (check_device(ga_nnodes()) /= 1) call ga_error("check_device", 1)
     call device_init(ga_nnodes(), device)

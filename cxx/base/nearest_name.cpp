@@ -1,10 +1,10 @@
-#include "drivers/nearest_name.hpp"
+#include "cxx/base/nearest_name.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 
-namespace trifuse::cli {
+namespace trifuse {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::string nearest_name(const std::string& word, const std::vector<std::string>
   return nearest;
 }
 
-}  // namespace trifuse::cli
+}  // namespace trifuse
