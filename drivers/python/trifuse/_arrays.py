@@ -117,7 +117,7 @@ def reference_of(names: Sequence[str], stated: str | None, options: Sequence[str
         plain = next(name for name in names if name in NAMES)
         raise UsageError(f"Some names of the arrays have spins, but {plain} has none; "
                          "give either the arrays of an RHF reference or those of a UHF or ROHF reference.")
-    reference = stated or ("UHF" if with_spins else "RHF")
+    reference = ("UHF" if with_spins else "RHF") if stated is None else stated
     if not isinstance(reference, str) or reference.upper() not in REFERENCES:
         raise UsageError(f"reference is {shown(stated)}, but it must be RHF, UHF or ROHF.")
     return reference.upper()
