@@ -254,7 +254,7 @@ def real_part(name: str, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def kind_of(kind: Any) -> str:
     """The kind of amplitudes. Throws UsageError if there is no such kind."""
     if not isinstance(kind, str) or kind not in KINDS:
-        hint = "; use trifuse.run for a dump of random numbers" if kind == "made-up" else ""
+        hint = "; use trifuse.run for a dump of random numbers" if isinstance(kind, str) and kind == "made-up" else ""
         raise UsageError(f"The amplitudes are {shown(kind)}, but they must be ccsd, reg-ccsd or lambda{hint}.")
     return kind
 

@@ -195,7 +195,7 @@ def write_dump(
     stated = stated_fock(fock_in_triples)
     overwrite = truth("overwrite", overwrite)
     numbers = {name: _readable(name, values) for name, values in given.items()}
-    with _own_errors(exporter, target), exporter.new_dump(target, kind, overwrite, program) as file:
+    with _own_errors(exporter, os.path.abspath(target)), exporter.new_dump(target, kind, overwrite, program) as file:
         largest = max(int(np.prod(each.shape)) for each in numbers.values())
         file.begin(found, kind, omega2, largest, strings, version=version)
         for name, energy in energies.items():
@@ -247,9 +247,9 @@ def _own_errors(exporter: Any, target: str) -> Iterator[None]:
         yield
     except exporter.ExportError as error:
         raise UsageError(capitalized(str(error))) from error
-    except OSError as error:
-        raise ResourceError(f"{target}: the dump cannot be written ({error.strerror or error}); see whether the disk is full, or "
-                            "choose another folder.") from error
+    except (OSError, RuntimeError) as error:  # h5py raises both
+        sentence = str(error)
+        raise ResourceError(sentence if sentence.startswith(target) else f"{target}: this dump cannot be written ({sentence}).") from error
 
 
 def _readable(name: str, values: Any) -> Any:
