@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 
@@ -146,10 +147,12 @@ def new_dump(filename, kind, overwrite, program="PySCF "):
             dump.seal()
         os.fsync(descriptor)
         _take_name(partial, filename, existed, kind, overwrite, program)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # h5py raises both, with the name of the temporary file
         if partial not in str(error):
             raise
-        raise OSError(f"{filename}: cannot be written ({str(error).replace(partial, 'its temporary file')}).") from None
+        reason = re.search(r"error message = '([^']*)'", str(error))
+        raise OSError(f"{filename}: this dump cannot be written ({reason[1] if reason else 'error of HDF5'}); see whether the disk "
+                      "is full, or choose another folder.") from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(partial)

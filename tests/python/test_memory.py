@@ -71,10 +71,13 @@ class ManyCalls(unittest.TestCase):
         self.assertIsNone(ovvv())
 
 
+QUIET = ("-W", "ignore:The arrays are checked only weakly")
+
+
 class LargeCalls(unittest.TestCase):
     def test_a_run_needs_its_operands_and_its_scratch(self):
         """No other copies are made, and memory that Python has freed is used again."""
-        done = subprocess.run([sys.executable, "-B", __file__, "large"], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-B", *QUIET, __file__, "large"], capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
         growth, planned, freed = map(int, done.stdout.split())
         self.assertGreater(planned, 100e6)
@@ -82,7 +85,7 @@ class LargeCalls(unittest.TestCase):
 
     def test_two_threads_need_little_besides_arrays_and_operands(self):
         """15 occupied and 100 virtual orbitals. The largest size is reached in the first tasks."""
-        done = subprocess.run([sys.executable, "-B", __file__, "begun"], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-B", *QUIET, __file__, "begun"], capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
         growth, of_arrays, operands = map(int, done.stdout.split())
         self.assertGreater(growth, operands)

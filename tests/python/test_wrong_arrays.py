@@ -15,7 +15,6 @@ import test_wrong_inputs
 import trifuse
 
 KINDS = test_wrong_inputs.KINDS
-OPTIONS = ("correlation_energy", "scf_energy")
 
 
 def outcome(compute):
@@ -31,10 +30,7 @@ def outcome(compute):
 
 def of_arrays(path):
     with trifuse.Dump(path) as dump:
-        options = {name: float(dump.attributes[name]) for name in OPTIONS if name in dump.attributes}
-        return outcome(lambda: trifuse.triples(
-            reference=dump.reference, fock_in_triples=bool(dump.attributes.get("fock_in_triples", 0)), threads=1,
-            **{name: dump[name][()] for name in dump}, **options))
+        return outcome(lambda: trifuse.triples(threads=1, **dump.facts, **{name: dump[name][()] for name in dump}))
 
 
 class WrongArrays(unittest.TestCase):

@@ -117,7 +117,7 @@ def reference_of(names: Sequence[str], stated: str | None, options: Sequence[str
         plain = next(name for name in names if name in NAMES)
         raise UsageError(f"Some names of the arrays have spins, but {plain} has none; "
                          "give either the arrays of an RHF reference or those of a UHF or ROHF reference.")
-    reference = stated or ("UHF" if with_spins else "RHF")
+    reference = ("UHF" if with_spins else "RHF") if stated is None else stated
     if not isinstance(reference, str) or reference.upper() not in REFERENCES:
         raise UsageError(f"reference is {shown(stated)}, but it must be RHF, UHF or ROHF.")
     return reference.upper()
@@ -254,7 +254,7 @@ def real_part(name: str, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def kind_of(kind: Any) -> str:
     """The kind of amplitudes. Throws UsageError if there is no such kind."""
     if not isinstance(kind, str) or kind not in KINDS:
-        hint = "; use trifuse.run for a dump of random numbers" if kind == "made-up" else ""
+        hint = "; use trifuse.run for a dump of random numbers" if isinstance(kind, str) and kind == "made-up" else ""
         raise UsageError(f"The amplitudes are {shown(kind)}, but they must be ccsd, reg-ccsd or lambda{hint}.")
     return kind
 

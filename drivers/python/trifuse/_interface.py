@@ -176,7 +176,7 @@ def triples(
         of_left = _present(left)
         left_arrays = {**_energies(given), **of_left}
         left_facts = facts_of(of_left)
-        if reference_of(list(left_arrays), left_facts.reference or found) != found:
+        if reference_of(list(left_arrays), _stated(left_facts.reference, found)) != found:
             raise UsageError("The left arrays have another reference than the right ones.")
         left_amplitudes = Amplitudes(left_arrays, found, *_kind(of_left, left_kind, left_omega2),
                                      convergence=left_facts.convergence, source="the left arrays")
@@ -199,7 +199,7 @@ def _kind(arrays: Mapping[str, Any], kind: str | None, omega2: float | None) -> 
     """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states."""
     facts = facts_of(arrays)
     if kind is None:
-        kind, omega2 = facts.kind or "ccsd", _stated(omega2, facts.omega2)
+        kind, omega2 = _stated(facts.kind, "ccsd"), _stated(omega2, facts.omega2)
     return kind_of(kind), 0.0 if omega2 is None else omega2
 
 

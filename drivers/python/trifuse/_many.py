@@ -88,7 +88,7 @@ def triples_many(
     return_errors = truth("return_errors", return_errors)
     if options.get("journal") is not None:
         raise UsageError("A journal belongs to one molecule; give each molecule its own, or none.")
-    if isinstance(molecules, (str, bytes, Mapping)) or not isinstance(molecules, Iterable):
+    if isinstance(molecules, (str, bytes, Mapping)) or not isinstance(molecules, Iterable) or getattr(molecules, "shape", None) == ():
         raise UsageError(f"molecules is {shown(molecules)}, but it must be a list of molecules; for one molecule: [molecule].")
     total = len(molecules) if isinstance(molecules, Sized) else 0
     calls = _Calls(workers, options, total)
@@ -142,7 +142,8 @@ class _Calls:
     def __init__(self, workers: int | None, options: Options, molecules: int) -> None:
         """`molecules`: their number; 0: not known."""
         stated = options.get("threads")
-        threads = integer("threads", stated) if stated else _cores()
+        threads = 0 if stated is None else integer("threads", stated)
+        threads = threads or _cores()
         gpus = gpus_of(options, _library.library().gpu_count)
         self.workers = integer("workers", workers) if workers is not None else CALLS_FOR_EACH_GPU * len(gpus) or threads
         if molecules > 0:  # the threads of workers without a molecule help the others

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from ._arrays import as_numbers, kind_of, real_part, refuse_closed, reference_of, stated_fock
 from ._facts import FORMAT, facts_from, facts_of, plain
-from ._options import PathLike, capitalized, number, path_bytes, word
-from .errors import InputError, UsageError
+from ._options import PathLike, capitalized, number, path_bytes, shown, truth, word
+from .errors import InputError, ResourceError, UsageError
 
 
 def _exporter() -> Any:
@@ -177,23 +177,25 @@ def write_dump(
     for name, values in given.items():
         refuse_closed(name, values)
     facts = facts_of(given)
-    found = reference_of(list(given), reference or facts.reference)
+    found = reference_of(list(given), _first(reference, facts.reference))
     if not given:
         raise UsageError("There are no arrays; give them by name, for example t1=..., t2=....")
-    kind, omega2 = _kind_of(kind or amplitudes, omega2, facts.kind, facts.omega2)
-    if not program:
+    kind, omega2 = _kind_of(_first(kind, amplitudes), omega2, facts.kind, facts.omega2)
+    if not word("program", program):
         raise UsageError("program is empty, but a dump names the program that wrote it.")
-    version, texts = _version_of(given, factorization or facts.factorization, auxiliary_basis or facts.auxiliary_basis)
+    version, texts = _version_of(given, _first(factorization, facts.factorization),
+                                 _first(auxiliary_basis, facts.auxiliary_basis))
     texts.update(program=program, molecule=_first(molecule, facts.molecule), basis=_first(basis, facts.basis),
                  comment=_first(comment, facts.comment))
-    strings = {name: word(name, text) for name, text in texts.items() if text}
+    strings = {name: text for name, text in texts.items() if text is not None and word(name, text)}
     energies = {"correlation_energy": _first(correlation_energy, facts.correlation_energy),
                 "scf_energy": _first(scf_energy, facts.scf_energy), "convergence": _first(convergence, facts.convergence)}
     energies = {name: number(name, energy) for name, energy in energies.items() if energy is not None}
     fock_in_triples = _first(fock_in_triples, facts.fock_in_triples)
     stated = stated_fock(fock_in_triples)
+    overwrite = truth("overwrite", overwrite)
     numbers = {name: _readable(name, values) for name, values in given.items()}
-    with _own_errors(exporter), exporter.new_dump(target, kind, overwrite, program) as file:
+    with _own_errors(exporter, os.path.abspath(target)), exporter.new_dump(target, kind, overwrite, program) as file:
         largest = max(int(np.prod(each.shape)) for each in numbers.values())
         file.begin(found, kind, omega2, largest, strings, version=version)
         for name, energy in energies.items():
@@ -215,7 +217,7 @@ def _kind_of(kind: str | None, omega2: float | None, kind_of_dump: str | None, o
         return kind_of_dump, None
     if kind is None and omega2 is None and kind_of_dump is not None:
         kind, omega2 = kind_of_dump, omega2_of_dump
-    kind = kind_of(kind or kind_of_dump or "ccsd")
+    kind = kind_of(_first(_first(kind, kind_of_dump), "ccsd"))
     if omega2 is not None:
         omega2 = number("omega2", omega2)
     if kind == "reg-ccsd" and omega2 is None:
@@ -232,19 +234,22 @@ def _version_of(arrays: Mapping[str, Any], factorization: Any, auxiliary_basis: 
         return 1, {}
     if integrals := [name for name in arrays if name.removeprefix("asym_").startswith(("ovvv", "ovoo", "ovov", "oovv"))]:
         raise UsageError(f"{factors[0]} stands for all integrals, but {integrals[0]} is there, too; give only one of them.")
-    factorization = factorization or "density-fitting"
-    if factorization not in ("density-fitting", "cholesky"):
-        raise UsageError(f"factorization is {factorization!r}, but it must be density-fitting or cholesky.")
+    factorization = _first(factorization, "density-fitting")
+    if not isinstance(factorization, str) or factorization not in ("density-fitting", "cholesky"):
+        raise UsageError(f"factorization is {shown(factorization)}, but it must be density-fitting or cholesky.")
     return 2, {"factorization": factorization, "auxiliary_basis": auxiliary_basis}
 
 
 @contextlib.contextmanager
-def _own_errors(exporter: Any) -> Iterator[None]:
+def _own_errors(exporter: Any, target: str) -> Iterator[None]:
     """Turns the exceptions of the exporter into those of this package."""
     try:
         yield
     except exporter.ExportError as error:
         raise UsageError(capitalized(str(error))) from error
+    except (OSError, RuntimeError) as error:  # h5py raises both
+        sentence = str(error)
+        raise ResourceError(sentence if sentence.startswith(target) else f"{target}: this dump cannot be written ({sentence}).") from error
 
 
 def _readable(name: str, values: Any) -> Any:

@@ -123,14 +123,15 @@ def _logger(mycc: Any, verbose: Any) -> Any:
     logger = importlib.import_module("pyscf.lib.logger")
     if not hasattr(mycc, "stdout") or not hasattr(mycc, "verbose"):
         raise UsageError(f"{shown(mycc)} is not a PySCF coupled-cluster object; give a converged pyscf.cc.CCSD(mf).")
-    if not isinstance(verbose, (type(None), int, np.integer, logger.Logger)):
-        raise UsageError(f"verbose is {shown(verbose)}, but it must be a number from 0 to 9 or a logger of PySCF.")
+    for each in (mycc.verbose if verbose is None else verbose, mycc.verbose):
+        if not isinstance(each, (int, np.integer, logger.Logger)):
+            raise UsageError(f"verbose is {shown(each)}, but it must be a number from 0 to 9 or a logger of PySCF.")
     return logger.new_logger(mycc, verbose)
 
 
 def _with_causes(sentence: str, own: bool, given: bool) -> str:
     """The sentence of a failed check, with the causes that objects of PySCF have."""
-    if "equation" not in sentence and "energy" not in sentence:
+    if "CCSD" not in sentence:
         return sentence
     causes = ["the CCSD used other integrals than these eris"] if given else [
         "the CCSD used integrals of its own, kernel(eris=eris): pass eris=eris"]
