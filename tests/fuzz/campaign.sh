@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tries more than ten thousand damaged HDF5 dumps and ten thousand mistakes in right numbers under the address and
+# Tries more than ten thousand damaged HDF5 dumps and as many mistakes in right numbers under the address and
 # undefined-behaviour sanitizers, on all cores, and sums up how they ended; see damaged_hdf5_test.cpp and
 # wrong_numbers_test.cpp.
 #
-#     tests/fuzz/campaign.sh [copies of each dump, 700 unless told otherwise] [mistakes of each class, door and molecule, 20]
+#     tests/fuzz/campaign.sh [copies of each dump, 700 unless told otherwise] [mistakes of each class, door and molecule, 30]
 #
 # Fails if a copy ends in a crash, takes more than 20 s or has another error, if a sealed dump gives a wrong energy, or
 # if more than one in a thousand of the others does; and if a mistake gives a wrong energy without a warning outside the
@@ -16,7 +16,7 @@ cmake --build --preset sanitize --target fuzz_tests
 tests=build/sanitize/tests/fuzz_tests
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-export TRIFUSE_FUZZ_ROUNDS=${1:-700} TRIFUSE_MISTAKE_ROUNDS=${2:-20} OMP_NUM_THREADS=1
+export TRIFUSE_FUZZ_ROUNDS=${1:-700} TRIFUSE_MISTAKE_ROUNDS=${2:-30} OMP_NUM_THREADS=1
 "$tests" --gtest_list_tests --gtest_filter='*DamagedHdf5*:*WrongNumbers*' | sed -n 's|^  \([^ ]*\).*|\1|p' |
   xargs -P "$(nproc)" -I{} sh -c "'$tests' --gtest_filter='*{}' > '$results'/\$(basename {}) 2>&1 || echo failed > '$results'/\$(basename {}).failed"
 grep -h -E '^copy|damaged copies|Failure|copy [0-9]+, |without a word' "$results"/* || true

@@ -53,7 +53,7 @@ inline Input right_input(const RightNumbers& right, const Door& door) {
   Input input{right.info, door.factors ? right.factored : right.multiplied};
   if (door.weak) {
     input.info.correlation_energy.reset();
-    input.info.fock_in_triples = {};
+    input.info.fock_in_triples = FockInTriples::not_stated;
     const bool needs_fock = right.info.reference == Reference::rohf;  // for semicanonical orbitals
     std::erase_if(input.arrays, [&](const auto& item) {
       const std::string stem = ArrayName(item.first).stem;
@@ -69,7 +69,7 @@ inline Input left_input(const RightNumbers& right, const Door& door) {
   input.info.path = "left";
   input.info.correlation_energy =
       door.left == "left" ? std::optional(right.energies.at("left_correlation_energy")) : std::nullopt;
-  input.info.fock_in_triples = {};
+  input.info.fock_in_triples = FockInTriples::not_stated;
   input.info.amplitudes = door.left == "lambda" ? AmplitudeKind::lambda : AmplitudeKind::regularized_ccsd;
   if (door.left == "left") input.info.omega2 = 0.1;
   for (const auto& [name, data] : right.factored) {
@@ -97,7 +97,7 @@ class OpenInput {
                       {"amplitudes", to_string(input.info.amplitudes)},
                       {"omega2", input.info.omega2}};
     if (input.info.correlation_energy) raw.attributes["correlation_energy"] = *input.info.correlation_energy;
-    if (input.info.fock_in_triples != SourceInfo{}.fock_in_triples) raw.attributes["fock_in_triples"] = std::int64_t{1};
+    if (input.info.fock_in_triples == FockInTriples::enters) raw.attributes["fock_in_triples"] = std::int64_t{1};
     if (input.info.convergence) raw.attributes["convergence"] = *input.info.convergence;
     folder_ = std::make_unique<TemporaryFolder>();
     NwchemLocation location;

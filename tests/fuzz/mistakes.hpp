@@ -338,7 +338,7 @@ inline std::string ignore_fock_ov(Input& input, const RightNumbers&, Mutation& d
   const auto names = names_in(input, [](const ArrayName& name) { return name.stem == "fock"; });
   if (names.empty()) return "";
   if (dice.one_in(3)) {
-    input.info.fock_in_triples = {};
+    input.info.fock_in_triples = FockInTriples::not_stated;
     return "fock_in_triples not stated";
   }
   for (const std::string& name : names) {

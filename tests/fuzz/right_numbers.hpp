@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,16 +44,6 @@ struct ArrayName {
   std::string spins;  ///< a letter for each axis: a, b, or a space for a restricted reference
 };
 
-/// States that f_ov t2 enters the triples, as in PySCF.
-template <typename Statement>
-void state_fock_in_triples(Statement& statement) {
-  if constexpr (std::is_same_v<Statement, bool>) {
-    statement = true;
-  } else {
-    statement = Statement::enters;
-  }
-}
-
 /// The right numbers of a molecule.
 class RightNumbers {
  public:
@@ -65,7 +54,7 @@ class RightNumbers {
     const std::string kind = attributes.string("reference").value();
     info.path = molecule;
     info.reference = kind == "RHF" ? Reference::rhf : kind == "UHF" ? Reference::uhf : Reference::rohf;
-    state_fock_in_triples(info.fock_in_triples);
+    info.fock_in_triples = FockInTriples::enters;
     info.convergence = attributes.real("convergence").value();
     for (const char* set : {"", "left_", "moved_", "moved_left_"}) {
       const std::string key = std::string(set) + "correlation_energy";
