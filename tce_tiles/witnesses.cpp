@@ -47,6 +47,7 @@ constexpr double zero_integrals = 1e-12;
 /// Limits of <t2 D t2>/<t2 v>. Correct inputs have 0.97 to 2.3, a nonsensical molecule has 8.2, and orbital energies in
 /// eV give 30 to 60.
 constexpr double min_first_order = 0.3, max_first_order = 20.0;
+constexpr double usual_min_first_order = 0.8, usual_max_first_order = 3.0;
 constexpr double min_gap = 0.01, usual_t1 = 1.0, usual_t2 = 2.0;
 
 Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
@@ -150,6 +151,12 @@ Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, 
                         "computed or not copied.",
                         files_of(amplitudes, integrals))};
   }
+  if (measured.doubles.v_v == 0.0 && measured.doubles.t2_t2 > zero_integrals) {
+    return {name, WitnessStatus::failed, 0.0, min_first_order,
+            fmt::format("{}: all integrals (ia|jb) are zero, but the amplitudes t2 are not; the integrals were never "
+                        "computed or not copied.",
+                        files_of(amplitudes, integrals))};
+  }
   if (measured.doubles.t2_v == 0.0) return unknown(name, "there are no opposite-spin doubles");
   const double ratio = measured.doubles.t2_d_t2 / measured.doubles.t2_v;
   const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
@@ -220,6 +227,14 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
         fmt::format("{}: amplitudes are large (t1 up to {:.2g}, t2 up to {:.2g}); coupled cluster theory is not "
                     "reliable for this molecule, or the numbers are wrong.",
                     files, measured.largest_t1, measured.largest_t2));
+  }
+  const double first_order = measured.doubles.t2_d_t2 / measured.doubles.t2_v;
+  if (amplitudes.amplitudes == AmplitudeKind::ccsd && measured.doubles.t2_v != 0.0 &&
+      (first_order < usual_min_first_order || first_order > usual_max_first_order)) {
+    found.push_back(
+        fmt::format("{}: <t2 D t2>/<t2 v> is {:.3g}, but usual amplitudes have {:g} to {:g}; t2, the integrals (ia|jb) "
+                    "or the orbital energies may have a wrong factor.",
+                    files, first_order, usual_min_first_order, usual_max_first_order));
   }
   if (amplitudes.amplitudes == AmplitudeKind::made_up) {
     found.push_back(
