@@ -105,12 +105,14 @@ inline void rotate_dimension(std::vector<double>& block, std::span<const std::in
   block = std::move(result);
 }
 
-/// `source` in rotated orbitals. Orbital energies do not change unless new ones are given.
+/// `source` in rotated orbitals. Orbital energies do not change unless new ones are given, which also become the
+/// diagonal of the Fock matrix.
 inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, const std::vector<Rotation>& rotations,
                                                     std::vector<double> energies = {}) {
   const auto whole = retile(source, 1 << 20, 1 << 20);
   const TileSpace& space = whole->tiles();
-  if (energies.empty()) energies.assign(source.orbital_energies().begin(), source.orbital_energies().end());
+  const bool new_energies = !energies.empty();
+  if (!new_energies) energies.assign(source.orbital_energies().begin(), source.orbital_energies().end());
   auto result = std::make_unique<MemorySource>(space, std::move(energies), source.info(),
                                                MemorySource::Contents{source.has_integrals(), source.has_fock()});
   const auto rotated = [&](const Block& block, std::size_t dimensions, auto read) {
@@ -143,7 +145,15 @@ inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, co
   if (source.has_fock()) {
     for (const Block& b : result->fock_index().blocks()) {
       const auto& t = b.tiles;
-      result->set_fock(t[0], t[1], rotated(b, 2, [&](auto& data) { whole->read_fock(t[0], t[1], data); }));
+      std::vector<double> fock = rotated(b, 2, [&](auto& data) { whole->read_fock(t[0], t[1], data); });
+      if (new_energies && t[0] == t[1]) {
+        const Tile& tile = space[t[0]];
+        for (std::int64_t x = 0; x < tile.size; ++x) {
+          fock[static_cast<std::size_t>(x * (tile.size + 1))] =
+              result->orbital_energies()[static_cast<std::size_t>(tile.offset + x)];
+        }
+      }
+      result->set_fock(t[0], t[1], fock);
     }
   }
   return result;
