@@ -168,7 +168,8 @@ contains
     function = c_funloc(count_lines)
     call trifuse_set_log(status, calculation, function, c_loc(lines))
     call trifuse_run(status, calculation)
-    call expect(status%code == trifuse_success .and. lines(1) > 3 .and. lines(2) == 0, "messages without a warning")
+    call expect(status%code == trifuse_success .and. lines(1) > 3 .and. lines(2) == 1, &
+      & "messages, and a warning of arrays that were not passed")
     call trifuse_get_report(status, calculation, text)
     call expect(index(text, '"the test"') > 0 .and. index(text, '"STO-3G"') > 0, &
       & "the origin of the arrays in the report")

@@ -31,7 +31,7 @@ class Dump(Mapping[str, Any]):
 
     `trifuse.triples(**dump)` computes from the arrays without loading them as a whole, with the facts that the dump states
     about them; `trifuse.run(path)` is faster. Arrays that are loaded, dump["t2"][()], do not know their dump: pass
-    **dump.facts with them.
+    `**dump.facts` with them.
 
     >>> import numpy as np, os, tempfile, trifuse
     >>> path = os.path.join(tempfile.mkdtemp(), "pair.h5")
