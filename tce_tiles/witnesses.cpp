@@ -207,7 +207,8 @@ std::optional<std::string> weakness(const Measurements& measured, const TileSour
   if (missing.empty()) return std::nullopt;
   const std::string last = missing.back();
   missing.pop_back();
-  return fmt::format("{} checked only weakly: {} {}{}{}.", in_memory ? "The arrays are" : info.path + " is",
+  return fmt::format("{} checked only weakly: {} {}{}{}.",
+                     in_memory ? (dense ? "The arrays are" : "The blocks are") : info.path + " is",
                      in_memory ? "pass" : "write", fmt::join(missing, ", "), missing.empty() ? "" : " and ", last);
 }
 
