@@ -35,7 +35,7 @@ _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
 
 __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]
 
-NON_CANONICAL = 1e-4
+NON_CANONICAL = 3e-5
 """If an off-diagonal f_ij or f_ab exceeds this, hartree, PySCF's (T), which ignores it, has another definition than E(T)
 here. Those of an SCF with PySCF's default thresholds are smaller by an order of magnitude."""
 
