@@ -5,7 +5,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -14,20 +13,13 @@ import h5py
 import numpy as np
 
 import trifuse
+from temporary_folder import FolderTest
 
 DATA = pathlib.Path(os.environ["TRIFUSE_TEST_DATA"])
 DUMPS = DATA.parent / "pyscf" / "data"
 
 
-class Facts(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name="dump.h5"):
-        return os.path.join(self.folder, name)
-
+class Facts(FolderTest):
     def test_arrays_of_a_dump_give_its_energy(self):
         for name in ("ch2_631g_rohf", "oh_631g_uhf", "h2o_631g_rhf_c2v"):
             with self.subTest(name):

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -22,6 +21,7 @@ import numpy as np
 import trifuse
 import trifuse.pyscf
 from molecules import hydroxyl, restricted_arrays, unrestricted_arrays, water
+from temporary_folder import FolderTest
 
 DATA = os.environ["TRIFUSE_TEST_DATA"]
 TOLERANCE = 1e-10
@@ -35,15 +35,7 @@ def setUpModule():
     CC["arrays"] = {"rhf": restricted_arrays(CC["rhf"]), "uhf": unrestricted_arrays(CC["uhf"])}
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name="dump.h5"):
-        return os.path.join(self.folder, name)
-
+class Case(FolderTest):
     def arrays(self, name="rhf", **changes):
         return {**CC["arrays"][name], **changes}
 
