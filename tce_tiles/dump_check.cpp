@@ -33,10 +33,6 @@ constexpr std::size_t cached_slabs = 4;
 /// Number of energy terms before the terms of the pairs: one for the singles of each spin.
 constexpr std::size_t singles_energies = 2;
 
-std::size_t number_of(Spin spin) {
-  return spin == Spin::alpha ? 0 : 1;
-}
-
 OrbitalClass class_of(Space space, Spin spin) {
   return space == Space::hole ? hole_class(spin) : particle_class(spin);
 }
@@ -133,12 +129,12 @@ void DumpChecker::read_small_arrays() {
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t1) continue;
     const auto array = open_array(own_, header_, spec);
-    std::vector<double>& values = t1_[number_of(spec.first)];
+    std::vector<double>& values = t1_[spin_index(spec.first)];
     values.resize(static_cast<std::size_t>(array->size()));
     array->read_all(values);
     for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
     if (other_ != nullptr) add_overlap_of_t1(arrays_of_integrals(), header_, spec, values, measured_.singles_overlap());
-    jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(own_, header_, spec, t1_[number_of(spec.first)]); });
+    jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(own_, header_, spec, t1_[spin_index(spec.first)]); });
   }
 }
 
@@ -154,7 +150,7 @@ bool DumpChecker::find_equations() {
   const DenseArrays& arrays = arrays_of_integrals();
   if (!present_integrals(arrays, header_)) return false;
   for (const Spin spin : spins()) {
-    if (open_fock(arrays, header_, spin)) fock_[number_of(spin)] = read_checked_fock(arrays, header_, spin);
+    if (open_fock(arrays, header_, spin)) fock_[spin_index(spin)] = read_checked_fock(arrays, header_, spin);
   }
   measured_.fock_in_energy = !fock_[0].empty();
   // Without a Fock matrix the equations are complete only if Brillouin's theorem holds. It does not hold for ROHF.
@@ -168,7 +164,7 @@ void DumpChecker::set_up_singles() {
   problem.restricted = header_.restricted;
   problem.omega2 = header_.info.omega2;
   for (const Spin spin : spins()) {
-    const std::size_t s = number_of(spin);
+    const std::size_t s = spin_index(spin);
     problem.occupied[s] = header_.size(class_of(Space::hole, spin));
     problem.virtuals[s] = header_.size(class_of(Space::particle, spin));
     problem.t1[s] = t1_[s];
@@ -184,8 +180,8 @@ void DumpChecker::set_up_singles() {
   const DumpHeader& of_integrals = input_of_integrals().header;
   std::array<std::vector<double>, 2> occupied, virtuals;
   for (const Spin spin : spins()) {
-    occupied[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::hole, spin))];
-    virtuals[number_of(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::particle, spin))];
+    occupied[spin_index(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::hole, spin))];
+    virtuals[spin_index(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::particle, spin))];
   }
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
   slabs_.emplace(own_, arrays_of_integrals(), header_);
@@ -215,7 +211,7 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
     if (check_.integrals && open_fock(own_, header_, spin)) {
       jobs_[0].push_back([this, spin](ThreadBuffers&) { check_fock(own_, header_, spin); });
     }
-    if (singles_ && !fock_[number_of(spin)].empty()) {
+    if (singles_ && !fock_[spin_index(spin)].empty()) {
       jobs_[0].push_back([this, spin](ThreadBuffers&) { add_singles(spin); });
     }
   }
@@ -270,7 +266,7 @@ void DumpChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs)
   const CheckedArray& array = arrays_.emplace_back(arrays_of_integrals(), header_, spec, check_.box_doubles);
   // A box needs the slabs of all its occupied orbitals.
   if (singles_) singles_->cache_slabs(static_cast<std::size_t>(array.count({})[0]) - 1 + cached_slabs);
-  const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(number_of(spin)); };
+  const auto spin_number = [&](Spin spin) { return header_.restricted ? 0 : static_cast<int>(spin_index(spin)); };
   for (const BoxIndex& at : array.begins()) {
     const auto check_box = [this, &array, at](ThreadBuffers& buffers) {
       const BoxPair boxes = array.read(at, array.count(at), buffers[0], buffers[1]);
@@ -287,8 +283,8 @@ void DumpChecker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
   const std::int64_t i_count = header_.size(t2.axes[0]), j_count = header_.size(t2.axes[1]);
   const EnergyOfPairs& pairs =
       pairs_.emplace_back(CheckedArray(arrays_of_integrals(), header_, ovov, check_.box_doubles),
-                          pair_weights(ovov, header_.restricted), std::span(t1_[number_of(t2.first)]),
-                          std::span(t1_[header_.restricted ? 0 : number_of(t2.second)]), energies_.size(), j_count);
+                          pair_weights(ovov, header_.restricted), std::span(t1_[spin_index(t2.first)]),
+                          std::span(t1_[header_.restricted ? 0 : spin_index(t2.second)]), energies_.size(), j_count);
   energies_.resize(energies_.size() + static_cast<std::size_t>(i_count * j_count), 0.0);
   for (const BoxIndex& at : amplitudes.begins()) {
     jobs_[0].push_back([this, &amplitudes, &pairs, at](ThreadBuffers& buffers) {
@@ -354,7 +350,7 @@ void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& 
 }
 
 void DumpChecker::add_singles(Spin spin) {
-  const std::size_t s = number_of(spin);
+  const std::size_t s = spin_index(spin);
   const double sum = singles_energy(fock_[s], t1_[s], header_.size(class_of(Space::hole, spin)),
                                     header_.size(class_of(Space::particle, spin)));
   energies_[s] = header_.restricted ? 2.0 * sum : sum;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +17,11 @@
 /// The orbitals and the arrays of an input that has the arrays of a Trifuse dump: a dump, or arrays of a caller. See
 /// tce_tiles/docs/dump-format.md. A function throws InputError with a sentence in the words of the arrays' origin.
 namespace trifuse {
+
+/// The element of an array by spin: 0 for alpha, 1 for beta.
+constexpr std::size_t spin_index(Spin spin) {
+  return spin == Spin::alpha ? 0 : 1;
+}
 
 /// The contents of an input besides its arrays. For a restricted reference the beta classes repeat the alpha classes.
 struct DumpHeader {

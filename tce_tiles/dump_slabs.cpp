@@ -11,10 +11,6 @@
 namespace trifuse {
 namespace {
 
-int number_of(Spin spin) {
-  return spin == Spin::alpha ? 0 : 1;
-}
-
 /// out[y,x] = in[x,y], where `in` has the shape [rows,columns].
 void transpose(const double* in, double* out, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t edge = 32;
@@ -56,8 +52,8 @@ DumpSlabs::DumpSlabs(const DenseArrays& amplitudes, const DenseArrays& integrals
 
 void DumpSlabs::add(const DenseArrays& arrays, const ArraySpec& spec) {
   if (header_.size(spec) == 0) return;
-  const int first = header_.restricted ? 0 : number_of(spec.first);
-  const int second = header_.restricted ? 0 : number_of(spec.second);
+  const int first = header_.restricted ? 0 : spin_index(spec.first);
+  const int second = header_.restricted ? 0 : spin_index(spec.second);
   arrays_.emplace(std::tuple(spec.kind, first, second), Array{spec, open_array(arrays, header_, spec)});
 }
 

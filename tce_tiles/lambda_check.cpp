@@ -18,17 +18,13 @@ constexpr const char* reason_without_factors =
     "without factors the integrals (ab|cd) and (ij|kl) are missing; t1 multiplies them";
 constexpr const char* reason_without_fock = "the reference is ROHF and there is no Fock matrix";
 
-std::size_t number_of(Spin spin) {
-  return spin == Spin::alpha ? 0 : 1;
-}
-
 /// The amplitudes of single excitations of an input, by spin.
 std::array<std::vector<double>, 2> singles_of(const DenseInput& input) {
   std::array<std::vector<double>, 2> result;
   for (const ArraySpec& spec : amplitude_arrays(input.header.restricted)) {
     if (spec.kind != ArrayKind::t1 || input.header.size(spec) == 0) continue;
     const auto array = open_array(*input.arrays, input.header, spec);
-    std::vector<double>& values = result[number_of(spec.first)];
+    std::vector<double>& values = result[spin_index(spec.first)];
     values.resize(static_cast<std::size_t>(array->size()));
     array->read_all(values);
   }
@@ -125,7 +121,7 @@ LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& righ
   problem.l1 = singles_of(left);
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     if (problem.restricted && spin == Spin::beta) continue;
-    const std::size_t s = number_of(spin);
+    const std::size_t s = spin_index(spin);
     problem.occupied[s] = right.header.size(hole_class(spin));
     problem.virtuals[s] = right.header.size(particle_class(spin));
     problem.fock[s] = fock_of(right, spin);

@@ -13,14 +13,14 @@ namespace {
 /// Steps of Lambda singles (see LambdaResidual). Correct inputs have 8e-10 with tight convergence of PySCF, 4.3e-6 with
 /// its defaults and with a requested convergence of 1e-4. Wrong amplitudes have at least 3.3e-4; 2 l - l^T in LiH,
 /// where it hardly differs from l, 1.2e-4.
-constexpr double max_step = 1e-4, usual_step = 1e-5;
+constexpr double max_lambda_step = 1e-4, usual_lambda_step = 1e-5;
 /// The step of correct inputs is at most 4.3 times the norm with which their program stopped.
-constexpr double steps_per_convergence = 15.0, rounding_step = 1e-9;
+constexpr double lambda_steps_per_convergence = 15.0, rounding_lambda_step = 1e-9;
 
 /// The step above which Lambda amplitudes are worse than usual.
-double usual_step_of(const SourceInfo& amplitudes) {
-  if (!amplitudes.convergence) return usual_step;
-  return std::clamp(steps_per_convergence * *amplitudes.convergence, rounding_step, usual_step);
+double usual_lambda_step_of(const SourceInfo& amplitudes) {
+  if (!amplitudes.convergence) return usual_lambda_step;
+  return std::clamp(lambda_steps_per_convergence * *amplitudes.convergence, rounding_lambda_step, usual_lambda_step);
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitud
   const double step = measured.lambda_singles->step;
   const std::string files = files_of(amplitudes, integrals);
   witness.value = step;
-  witness.limit = max_step;
-  witness.status = step <= max_step ? WitnessStatus::passed : WitnessStatus::failed;
+  witness.limit = max_lambda_step;
+  witness.status = step <= max_lambda_step ? WitnessStatus::passed : WitnessStatus::failed;
   if (witness.status == WitnessStatus::failed) {
     witness.note = fmt::format(
         "{}: the numbers do not satisfy the Lambda equation of the single excitations: the next iteration would change "
@@ -50,7 +50,7 @@ void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitud
         : measured.lambda_singles->spin == 0  ? " of spin alpha"
                                               : " of spin beta",
         step);
-  } else if (step > usual_step_of(amplitudes)) {
+  } else if (step > usual_lambda_step_of(amplitudes)) {
     report.warnings.push_back(
         fmt::format("{}: the Lambda amplitudes are not converged as usual or as stated, or some numbers are damaged: "
                     "the next iteration "

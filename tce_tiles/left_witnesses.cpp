@@ -35,7 +35,7 @@ double misalignment(const AmplitudeOverlap& overlap) {
 /// Compares left doubles with right ones. Lambda amplitudes are close to the CCSD amplitudes, and equal to none.
 Witness left_doubles(const AmplitudeOverlap& overlap, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "left doubles", files = files_of(amplitudes, integrals);
-  if (overlap.right_right < least_length) return unknown(name, "the right amplitudes t2 are almost zero");
+  if (overlap.right_right < least_length) return unknown_witness(name, "the right amplitudes t2 are almost zero");
   const double ratio = overlap.left_right / overlap.right_right;
   if (amplitudes.amplitudes == AmplitudeKind::lambda && overlap.difference == 0.0) {
     return {name, WitnessStatus::failed, ratio, max_left,
@@ -67,7 +67,7 @@ Witness left_doubles(const AmplitudeOverlap& overlap, const SourceInfo& amplitud
 /// Compares Lambda singles with t1.
 Witness left_singles(const AmplitudeOverlap& overlap, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "left singles", files = files_of(amplitudes, integrals);
-  if (overlap.right_right < least_singles) return unknown(name, "the right amplitudes t1 are almost zero");
+  if (overlap.right_right < least_singles) return unknown_witness(name, "the right amplitudes t1 are almost zero");
   const double ratio = overlap.left_right / overlap.right_right;
   const bool same = overlap.difference == 0.0;
   return failed_if(same || !(ratio >= min_left_singles && ratio <= max_left_singles), name, ratio, max_left_singles,

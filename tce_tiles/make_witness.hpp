@@ -20,7 +20,7 @@ inline Witness failed_if(bool failed, std::string name, double value, double lim
 }
 
 /// A witness that the input lacks numbers for. `why`: the reason.
-inline Witness unknown(std::string name, std::string why) {
+inline Witness unknown_witness(std::string name, std::string why) {
   return {std::move(name), WitnessStatus::unknown, {}, {}, std::move(why)};
 }
 

@@ -8,10 +8,6 @@
 namespace trifuse {
 namespace {
 
-std::size_t index_of(Spin spin) {
-  return spin == Spin::alpha ? 0 : 1;
-}
-
 std::int64_t signed_of(std::size_t n) {
   return static_cast<std::int64_t>(n);
 }
@@ -40,7 +36,7 @@ SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& sla
 void SinglesEquation::add_ovov(const ArraySpec& spec, const ArrayBox& box) {
   const bool restricted = problem_.restricted;
   const bool same = restricted || spec.first == spec.second;
-  const auto u = restricted ? 0 : index_of(spec.first), s = restricted ? 0 : index_of(spec.second);
+  const auto u = restricted ? 0 : spin_index(spec.first), s = restricted ? 0 : spin_index(spec.second);
   const std::size_t vu = v(static_cast<int>(u)), vs = v(static_cast<int>(s));
   const double* const tu = t1(static_cast<int>(u));
   const double* const ts = t1(static_cast<int>(s));
@@ -270,8 +266,8 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
 }
 
 void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
-  const int u = problem_.restricted ? 0 : static_cast<int>(index_of(spec.first));
-  const int s = problem_.restricted ? 0 : static_cast<int>(index_of(spec.second));
+  const int u = problem_.restricted ? 0 : static_cast<int>(spin_index(spec.first));
+  const int s = problem_.restricted ? 0 : static_cast<int>(spin_index(spec.second));
   const std::size_t os = o(s), vs = v(s), page = v(u) * vs;
   if (os * page == 0) return;
   const double weight = spec.antisymmetrised ? 0.5 : 1.0;

@@ -52,8 +52,8 @@ constexpr double min_gap = 0.01, usual_t1 = 1.0, usual_t2 = 2.0;
 
 Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "CCSD energy";
-  if (!measured.ccsd_energy) return unknown(name, measured.no_singles_reason);
-  if (!amplitudes.correlation_energy) return unknown(name, "the maker's CCSD correlation energy is not known");
+  if (!measured.ccsd_energy) return unknown_witness(name, measured.no_singles_reason);
+  if (!amplitudes.correlation_energy) return unknown_witness(name, "the maker's CCSD correlation energy is not known");
   const double printed = *amplitudes.correlation_energy, found = *measured.ccsd_energy;
   const double limit = energy_tolerance + (measured.fock_in_energy ? 0.0 : max_unknown_gradient * measured.largest_t1);
   return failed_if(
@@ -132,19 +132,19 @@ Witness equation_without_oovv(const SinglesResidual& found, const std::string& f
 }
 
 Witness singles_equation(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
-  if (!measured.singles) return unknown("singles equation", measured.no_singles_reason);
+  if (!measured.singles) return unknown_witness("singles equation", measured.no_singles_reason);
   const SinglesResidual& found = *measured.singles;
   const std::string files = files_of(amplitudes, integrals);
   if (found.complete) return complete_equation(found, amplitudes, files, integrals.reference == Reference::rhf);
   if (!found.singles) {
-    return unknown("singles equation", "there are no single excitations, and no integrals (ij|ab)");
+    return unknown_witness("singles equation", "there are no single excitations, and no integrals (ij|ab)");
   }
   return equation_without_oovv(found, files);
 }
 
 Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "first-order doubles";
-  if (!measured.ccsd_energy) return unknown(name, measured.no_singles_reason);
+  if (!measured.ccsd_energy) return unknown_witness(name, measured.no_singles_reason);
   if (measured.doubles.t2_t2 == 0.0 && measured.doubles.v_v > zero_integrals) {
     return {name, WitnessStatus::failed, 0.0, min_first_order,
             fmt::format("{}: all amplitudes t2 are zero, but the integrals (ia|jb) are not; the amplitudes were never "
@@ -157,7 +157,7 @@ Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, 
                         "computed or not copied.",
                         files_of(amplitudes, integrals))};
   }
-  if (measured.doubles.t2_v == 0.0) return unknown(name, "there are no opposite-spin doubles");
+  if (measured.doubles.t2_v == 0.0) return unknown_witness(name, "there are no opposite-spin doubles");
   const double ratio = measured.doubles.t2_d_t2 / measured.doubles.t2_v;
   const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
   return failed_if(wrong, name, ratio, max_first_order,
@@ -169,7 +169,7 @@ Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, 
 
 Witness orbital_energies(const Measurements& measured, const SourceInfo& integrals) {
   const std::string name = "orbital energies";
-  if (!measured.energy_fock_difference) return unknown(name, "there is no Fock matrix");
+  if (!measured.energy_fock_difference) return unknown_witness(name, "there is no Fock matrix");
   const double limit =
       std::clamp(energies_per_coupling * measured.fock_off_diagonal, energies_tolerance, max_energies_tolerance);
   return failed_if(!(*measured.energy_fock_difference <= limit), name, *measured.energy_fock_difference, limit,
