@@ -192,11 +192,11 @@ std::optional<Witness> untested_kind(const SourceInfo& amplitudes) {
 }
 
 /// A warning that names the data without which the witnesses are weak; nullopt if nothing is missing. Arrays of a
-/// caller need all of these data. Files have at least the printed energy or a sharp equation.
+/// caller need all of these data. Files need a sharp equation, or the printed energy and the Fock matrix.
 std::optional<std::string> weakness(const Measurements& measured, const TileSource& integrals) {
   const SourceInfo& info = integrals.info();
   const bool equation = measured.singles && measured.singles->complete, in_memory = info.files.empty();
-  if (!in_memory && (equation || info.correlation_energy)) return std::nullopt;
+  if (!in_memory && (equation || (info.correlation_energy && integrals.has_fock()))) return std::nullopt;
   const bool dense = dense_input_of(integrals) != nullptr;
   std::vector<std::string> missing;
   if (integrals.factors() == nullptr && !integrals.has_exchange_integrals()) {

@@ -140,6 +140,8 @@ TEST(WitnessesOfArrays, AFileWithoutAnySharpWitnessIsNamed) {
   EXPECT_TRUE(any_matches(warnings(dump), "dump.h5 is checked only weakly: write oovv and correlation_energy\\.$"));
   dump.attributes["correlation_energy"] = *converged_water().info.correlation_energy;
   EXPECT_TRUE(warnings(dump).empty());
+  dump.datasets.erase("fock");
+  EXPECT_TRUE(any_matches(warnings(dump), "write oovv and fock\\.$"));
 }
 
 TEST(WitnessesOfConvergence, SmallErrorsAreSeenIfTheConvergenceIsStated) {
