@@ -109,7 +109,7 @@ def launched(*ranks):
     variables = environment(**LAUNCHED_VARIABLES, OPENBLAS_NUM_THREADS="1")
     if sanitized():
         variables["ASAN_OPTIONS"] = "detect_leaks=0"  # MPI keeps what it allocates
-    else:
+    elif "OPENBLAS_CORETYPE" not in os.environ:
         variables.pop("OPENBLAS_CORETYPE", None)  # ranks may start once more, too
     expect_to_start_processes(launcher)
     line = [launcher]
