@@ -169,6 +169,14 @@ struct RunCommand {
     }
     on_stop_signals(request_stop);
     Progress progress(silent);
+    const auto warn = [&](const std::string& warning) {
+      if (prints_only_report()) return;
+      progress.finish();
+      print_error("trifuse: warning: {}\n", printable(warning));
+    };
+    if (silent && speaks) {  // the checks, which contain their warnings, are not printed
+      for (const std::string& warning : check_warnings(sources.right_check, sources.left_check_if_any())) warn(warning);
+    }
     std::exception_ptr failure;  // the other ranks need this one until the run returns
     const auto tell = [&](const CalculationResult& result) {
       times.whole = wall_seconds() - begin;
@@ -182,13 +190,7 @@ struct RunCommand {
     };
     try {
       static_cast<void>(calculation.run(
-          &stop_requested, [&](const RunProgress& now) { progress.update(now); },
-          [&](const std::string& warning) {
-            if (prints_only_report()) return;
-            progress.finish();
-            print_error("trifuse: warning: {}\n", printable(warning));
-          },
-          tell));
+          &stop_requested, [&](const RunProgress& now) { progress.update(now); }, warn, tell));
     } catch (...) {
       progress.finish();
       throw;

@@ -170,6 +170,14 @@ class Report(ProgramTest):
         self.assertNotIn("Input", outcome.out)
         self.report_of(DATA / WATER / "c")  # finds nothing on the terminal
 
+    def test_quiet_runs_tell_the_warnings_of_the_checks(self):
+        dump = self.folder / "made_up.h5"
+        self.succeed("bench", "--occupied", 2, "--virtual", 4, "--write", dump)
+        outcome = trifuse("run", dump, "--quiet")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertRegex(outcome.err, "^trifuse: warning: .*said to be made up, so no witness tests them")
+        self.assertEqual(trifuse("run", dump, "--quiet", "--json", self.folder / "report.json").err, "")
+
     def test_a_failure_leaves_no_report_and_no_temporary_file(self):
         report = self.folder / "report.json"
         for name in BAD_CASES:
