@@ -48,6 +48,7 @@ constexpr BlindSpot blind_spots[] = {
     {"factor", "lambda", 2e-4, no_lambda_equation},
     {"sign", "lambda", 5e-5, no_lambda_equation},
     {"zeroed row", "lambda", 1e-4, no_lambda_equation},
+    {"zeros", "lambda", 1e-4, no_lambda_equation},
 };
 
 const BlindSpot* blind_spot_of(std::string_view of_class, std::string_view door, double error) {
