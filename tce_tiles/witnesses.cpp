@@ -39,6 +39,9 @@ constexpr double usual_min_along = 0.1, usual_max_along = 2.0, usual_across = 0.
 /// The next iteration of converged amplitudes changes t1 by at most this multiple of the norm with which their program
 /// stopped (0.5 in 51 molecules of PySCF), but rounding errors are left.
 constexpr double steps_per_convergence = 5.0, rounding_step = 1e-10;
+/// The step above which dense arrays get a warning if their maker does not state their convergence. Tight thresholds
+/// give less; amplitudes of default thresholds (1.2e-6) should state it.
+constexpr double unstated_step = 1e-7;
 /// A residual is parallel to t1 if the rest of it is shorter than this fraction. Residuals of loosely converged
 /// amplitudes have at least a third of their length across t1 (molecules with few elements of t1 excepted).
 constexpr double parallel = 0.02, least_shift = 1e-7;
@@ -73,10 +76,12 @@ std::string element_of(const SinglesResidual& found, bool restricted) {
 constexpr const char* likely_causes =
     "an array has a wrong sign, factor or order of indices or spins, or was made for another calculation";
 
-/// The step of t1 above which the amplitudes are worse than usual.
-double usual_step_of(const Measurements& measured, const SourceInfo& amplitudes) {
+/// The step of t1 above which the amplitudes are worse than usual. `dense`: they are arrays, which may state their
+/// convergence.
+double usual_step_of(const Measurements& measured, const SourceInfo& amplitudes, bool dense) {
   // Without a Fock matrix, the residual contains the gradient of the SCF.
-  if (!amplitudes.convergence || !measured.fock_in_energy) return usual_step;
+  if (!measured.fock_in_energy) return usual_step;
+  if (!amplitudes.convergence) return dense ? unstated_step : usual_step;
   return std::clamp(steps_per_convergence * *amplitudes.convergence, rounding_step, usual_step);
 }
 
@@ -214,7 +219,7 @@ std::optional<std::string> weakness(const Measurements& measured, const TileSour
 
 /// Warnings about values that are possible but rare.
 std::vector<std::string> remarks(const Measurements& measured, const SourceInfo& amplitudes,
-                                 const SourceInfo& integrals) {
+                                 const SourceInfo& integrals, bool dense) {
   std::vector<std::string> found;
   const std::string files = files_of(amplitudes, integrals);
   if (measured.gap && *measured.gap < min_gap) {
@@ -245,14 +250,16 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
   }
   if (!measured.singles) return found;
   const SinglesResidual& singles = *measured.singles;
-  const double usual = usual_step_of(measured, amplitudes);
+  const double usual = usual_step_of(measured, amplitudes, dense);
   if (singles.complete && singles.step > usual) {
+    const bool stated = amplitudes.convergence && usual < usual_step;
+    const bool statement_missing = !amplitudes.convergence && singles.step <= usual_step;
     found.push_back(fmt::format(
-        "{}: the amplitudes are {}, or some numbers are damaged: the next iteration would change t1 by up to {:.2g}.",
-        files,
-        usual < usual_step ? fmt::format("not converged to {:.1g} as stated", *amplitudes.convergence)
-                           : "loosely converged",
-        singles.step));
+        "{}: the amplitudes are {}, or some numbers are damaged: the next iteration would change t1 by up to "
+        "{:.2g}{}.",
+        files, stated ? fmt::format("not converged to {:.1g} as stated", *amplitudes.convergence) : "loosely converged",
+        singles.step,
+        statement_missing ? "; if they are converged to no more than this, state their convergence" : ""));
   }
   const bool unusual =
       singles.along_t1 < usual_min_along || singles.along_t1 > usual_max_along || singles.across_t1 > usual_across;
@@ -343,7 +350,7 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
   const bool left = &amplitudes != &integrals;
   if (left) add_left_witnesses(measured, of_amplitudes, of_integrals, report);
   if (auto kind = left ? std::nullopt : untested_kind(of_amplitudes)) report.witnesses.push_back(std::move(*kind));
-  for (std::string& remark : remarks(measured, of_amplitudes, of_integrals)) {
+  for (std::string& remark : remarks(measured, of_amplitudes, of_integrals, dense_input_of(amplitudes) != nullptr)) {
     report.warnings.push_back(std::move(remark));
   }
   add_lambda_witness(measured, of_amplitudes, of_integrals, report);
