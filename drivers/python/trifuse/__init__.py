@@ -3,8 +3,8 @@
     import trifuse.pyscf
     trifuse.pyscf.ccsd_t(mycc)                      # the (T) energy of a PySCF calculation
 
-    result = trifuse.triples(**arrays, correlation_energy=e_corr)
-    print(result, float(result))                    # of NumPy arrays t1, t2, ovvv, ovoo, ovov, oovv, fock, eps_occ, eps_vir
+    result = trifuse.triples(t1=t1, t2=t2, ovvv=ovvv, ovoo=ovoo, ovov=ovov, oovv=oovv, fock=fock, eps_occ=eps_occ, ...)
+    print(result, float(result))                    # of NumPy arrays
 
     trifuse.triples_many(molecules)                 # of many small molecules at the same time
     trifuse.run("water.h5")                         # of a Trifuse dump or NWChem's files
