@@ -58,7 +58,7 @@ module trifuse_dense
     logical :: no_fock_in_triples = .false.                     !< true: (T) has no f_ov t2; both false: not stated
     real(c_double) :: correlation_energy = trifuse_not_known    !< CCSD correlation energy, hartree
     real(c_double) :: scf_energy = trifuse_not_known            !< total energy of the reference, hartree
-    real(c_double) :: convergence = 0.0_c_double                !< norm of the last change of the amplitudes; 0: not known
+    real(c_double) :: convergence = 0.0_c_double                !< threshold of the norm of their change; 0: not known
     character(len=:), allocatable :: source                     !< names the program in messages; may be absent
     character(len=:), allocatable :: program                    !< for the report, e.g. "PySCF 2.14"; may be absent
     character(len=:), allocatable :: molecule, basis            !< the same
