@@ -98,8 +98,9 @@ class DumpChecker final : public SourceCheck {
   void plan_first_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void plan_second_stage(const std::vector<ArraySpec>& own, const std::vector<ArraySpec>& tested);
   void add_boxes(const ArraySpec& spec);
-  void add_pairs(const ArraySpec& t2, const ArraySpec& ovov);
-  void add_left(const ArraySpec& t2);
+  void add_doubles(const ArraySpec& t2, const ArraySpec* ovov);
+  const EnergyOfPairs& pairs_of(const ArraySpec& t2, const ArraySpec& ovov);
+  void add_overlap(const BoxPair& left, const BoxPair& right);
   void add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs);
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
@@ -126,15 +127,18 @@ class DumpChecker final : public SourceCheck {
 };
 
 void DumpChecker::read_small_arrays() {
+  t1_ = read_t1(own_, header_);
+  for (const std::vector<double>& values : t1_) {
+    for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
+  }
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t1) continue;
-    const auto array = open_array(own_, header_, spec);
-    std::vector<double>& values = t1_[spin_index(spec.first)];
-    values.resize(static_cast<std::size_t>(array->size()));
-    array->read_all(values);
-    for (const double t : values) measured_.largest_t1 = std::max(measured_.largest_t1, std::abs(t));
-    if (other_ != nullptr) add_overlap_of_t1(arrays_of_integrals(), header_, spec, values, measured_.singles_overlap());
     jobs_[0].push_back([this, spec](ThreadBuffers&) { check_t1(own_, header_, spec, t1_[spin_index(spec.first)]); });
+  }
+  if (other_ == nullptr) return;
+  const std::array<std::vector<double>, 2> right = read_t1(arrays_of_integrals(), header_);
+  for (std::size_t spin = 0; spin < right.size(); ++spin) {
+    if (!right[spin].empty()) measured_.singles_overlap().add(t1_[spin], right[spin]);
   }
 }
 
@@ -168,14 +172,7 @@ void DumpChecker::set_up_singles() {
     problem.occupied[s] = header_.size(class_of(Space::hole, spin));
     problem.virtuals[s] = header_.size(class_of(Space::particle, spin));
     problem.t1[s] = t1_[s];
-    problem.fock[s] = fock_[s];
-    const auto holes = energies(Space::hole, spin), particles = energies(Space::particle, spin);
-    if (!fock_[s].empty()) continue;
-    const std::size_t n = holes.size() + particles.size();
-    problem.fock[s].assign(n * n, 0.0);
-    for (std::size_t p = 0; p < n; ++p) {
-      problem.fock[s][p * (n + 1)] = p < holes.size() ? holes[p] : particles[p - holes.size()];
-    }
+    problem.fock[s] = fock_[s].empty() ? diagonal_fock(header_, spin) : fock_[s];
   }
   const DumpHeader& of_integrals = input_of_integrals().header;
   std::array<std::vector<double>, 2> occupied, virtuals;
@@ -217,10 +214,7 @@ void DumpChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std:
   }
   for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) {
     if (header_.size(spec) == 0 || spec.kind != ArrayKind::t2) continue;
-    const ArraySpec* const ovov = ovov_of(spec);
-    if (ovov != nullptr) add_pairs(spec, *ovov);
-    if (other_ != nullptr) add_left(spec);
-    if (ovov == nullptr && other_ == nullptr) add_boxes(spec);
+    add_doubles(spec, ovov_of(spec));
   }
   if (own.empty()) return;
   const bool of_factors = factors(input_) != nullptr;
@@ -278,44 +272,49 @@ void DumpChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs)
   }
 }
 
-void DumpChecker::add_pairs(const ArraySpec& t2, const ArraySpec& ovov) {
-  const CheckedArray& amplitudes = arrays_.emplace_back(own_, header_, t2, check_.box_doubles);
+/// The energies of the pairs of `t2`, with places for them in `energies_`.
+const EnergyOfPairs& DumpChecker::pairs_of(const ArraySpec& t2, const ArraySpec& ovov) {
   const std::int64_t i_count = header_.size(t2.axes[0]), j_count = header_.size(t2.axes[1]);
   const EnergyOfPairs& pairs =
       pairs_.emplace_back(CheckedArray(arrays_of_integrals(), header_, ovov, check_.box_doubles),
                           pair_weights(ovov, header_.restricted), std::span(t1_[spin_index(t2.first)]),
                           std::span(t1_[header_.restricted ? 0 : spin_index(t2.second)]), energies_.size(), j_count);
   energies_.resize(energies_.size() + static_cast<std::size_t>(i_count * j_count), 0.0);
+  return pairs;
+}
+
+/// Checks doubles. `ovov`: the integrals with which the equations test them; null if no equation tests them. Left
+/// doubles are compared with the right ones.
+void DumpChecker::add_doubles(const ArraySpec& t2, const ArraySpec* ovov) {
+  const CheckedArray& amplitudes = arrays_.emplace_back(own_, header_, t2, check_.box_doubles);
+  const CheckedArray* right = nullptr;
+  if (other_ != nullptr) {
+    right = &arrays_.emplace_back(arrays_of_integrals(), header_, t2, check_.box_doubles);
+    measured_.with_right.emplace();
+  }
+  const EnergyOfPairs* const pairs = ovov != nullptr ? &pairs_of(t2, *ovov) : nullptr;
   for (const BoxIndex& at : amplitudes.begins()) {
-    jobs_[0].push_back([this, &amplitudes, &pairs, at](ThreadBuffers& buffers) {
+    jobs_[0].push_back([this, &amplitudes, right, pairs, at](ThreadBuffers& buffers) {
       const BoxIndex count = amplitudes.count(at);
       const BoxPair t = amplitudes.read(at, count, buffers[0], buffers[1]);
+      if (right != nullptr) add_overlap(t, right->read(at, count, buffers[2], buffers[3]));
+      if (pairs == nullptr) return;
       // The box of ovov[i,a,j,b] with the same pairs i, j.
       const BoxPair v =
-          pairs.ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, buffers[2], buffers[3]);
-      add_pair_numbers(pairs, amplitudes.spec(), t.first, v.first);
-      if (t.second) add_pair_numbers(pairs, amplitudes.spec(), *t.second, *v.second);
+          pairs->ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, buffers[2], buffers[3]);
+      add_pair_numbers(*pairs, amplitudes.spec(), t.first, v.first);
+      if (t.second) add_pair_numbers(*pairs, amplitudes.spec(), *t.second, *v.second);
     });
   }
 }
 
-/// Reads left amplitudes beside the right ones.
-void DumpChecker::add_left(const ArraySpec& t2) {
-  const CheckedArray& left = arrays_.emplace_back(own_, header_, t2, check_.box_doubles);
-  const CheckedArray& right = arrays_.emplace_back(arrays_of_integrals(), header_, t2, check_.box_doubles);
-  measured_.with_right.emplace();
-  for (const BoxIndex& at : left.begins()) {
-    jobs_[0].push_back([this, &left, &right, at](ThreadBuffers& buffers) {
-      const BoxIndex count = left.count(at);
-      const BoxPair l = left.read(at, count, buffers[0], buffers[1]), t = right.read(at, count, buffers[2], buffers[3]);
-      AmplitudeOverlap sums;
-      sums.add(l.first.values, t.first.values);
-      if (l.second) sums.add(l.second->values, t.second->values);
-      const std::lock_guard lock(mutex_);
-      add_sums(sums, *measured_.with_right);
-      measured_.largest_t2 = std::max(measured_.largest_t2, l.first.largest);
-    });
-  }
+void DumpChecker::add_overlap(const BoxPair& left, const BoxPair& right) {
+  AmplitudeOverlap sums;
+  sums.add(left.first.values, right.first.values);
+  if (left.second) sums.add(left.second->values, right.second->values);
+  const std::lock_guard lock(mutex_);
+  add_sums(sums, *measured_.with_right);
+  measured_.largest_t2 = std::max(measured_.largest_t2, left.first.largest);
 }
 
 void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2,
@@ -332,8 +331,8 @@ void DumpChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& 
       const std::int64_t pair_i = t2.offset[0] + i, pair_j = t2.offset[1] + j;
       const double* const t = t2.values.data() + i * t2.stride[0] + j * t2.stride[1];
       const double* const v = v2.values.data() + i * v2.stride[0] + j * v2.stride[2];
-      const double *const t1_i = pairs.t1_first.data() + pair_i * a_size, *const t1_j =
-                                                                              pairs.t1_second.data() + pair_j * b_size;
+      const double* const t1_i = pairs.t1_first.data() + pair_i * a_size;
+      const double* const t1_j = pairs.t1_second.data() + pair_j * b_size;
       const PairNumbers numbers{a_size, b_size, t, v, v2.stride[1], t1_i, t1_j};
       energies_[pairs.begin + static_cast<std::size_t>(pair_i * pairs.j_count + pair_j)] =
           pair_energy(pairs.weights, numbers);

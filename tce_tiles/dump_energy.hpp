@@ -35,8 +35,8 @@ double singles_energy(std::span<const double> fock, std::span<const double> t1, 
 /// Adds the squares of the amplitudes and integrals of a pair to `sums`. `antisymmetrise`: the integrals of equal spins
 /// are (ia|jb), not antisymmetrised.
 void add_squares(const PairNumbers& numbers, bool antisymmetrise, DoublesSums& sums);
-/// Adds sum t D t and sum t v of a pair of opposite spins to `sums`. `e_ij`: eps_i + eps_j; `eps_a`, `eps_b`: energies
-/// of the virtual orbitals; hartree.
+/// Adds sum t D t and sum t v of a pair of opposite spins to `sums`. `e_ij`: eps_i + eps_j. `eps_a`, `eps_b`: the
+/// energies of all virtual orbitals. All are in hartree.
 void add_first_order(const PairNumbers& numbers, double e_ij, std::span<const double> eps_a,
                      std::span<const double> eps_b, DoublesSums& sums);
 

@@ -3,6 +3,7 @@
 #include "cxx/base/blas.hpp"
 #include "tce_tiles/lambda_equation.hpp"
 #include "tce_tiles/lambda_products.hpp"
+#include "tce_tiles/sum_spins.hpp"
 
 /// The terms of the Lambda equation with two amplitudes. In the functions, p is the spin of hole n, r that of the other
 /// particle of the amplitudes, and s that of x.

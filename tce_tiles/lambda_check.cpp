@@ -18,32 +18,6 @@ constexpr const char* reason_without_factors =
     "without factors the integrals (ab|cd) and (ij|kl) are missing; t1 multiplies them";
 constexpr const char* reason_without_fock = "the reference is ROHF and there is no Fock matrix";
 
-/// The amplitudes of single excitations of an input, by spin.
-std::array<std::vector<double>, 2> singles_of(const DenseInput& input) {
-  std::array<std::vector<double>, 2> result;
-  for (const ArraySpec& spec : amplitude_arrays(input.header.restricted)) {
-    if (spec.kind != ArrayKind::t1 || input.header.size(spec) == 0) continue;
-    const auto array = open_array(*input.arrays, input.header, spec);
-    std::vector<double>& values = result[spin_index(spec.first)];
-    values.resize(static_cast<std::size_t>(array->size()));
-    array->read_all(values);
-  }
-  return result;
-}
-
-/// The Fock matrix of a spin; without one, the orbital energies on its diagonal.
-std::vector<double> fock_of(const DenseInput& input, Spin spin) {
-  if (open_fock(*input.arrays, input.header, spin)) return read_checked_fock(*input.arrays, input.header, spin);
-  std::vector<double> diagonal;
-  for (const OrbitalClass c : {hole_class(spin), particle_class(spin)}) {
-    const std::vector<double>& energies = input.header.energies[static_cast<std::size_t>(c)];
-    diagonal.insert(diagonal.end(), energies.begin(), energies.end());
-  }
-  std::vector<double> matrix(diagonal.size() * diagonal.size(), 0.0);
-  for (std::size_t p = 0; p < diagonal.size(); ++p) matrix[p * (diagonal.size() + 1)] = diagonal[p];
-  return matrix;
-}
-
 class LambdaCheck final : public SourceCheck {
  public:
   LambdaCheck(std::unique_ptr<SourceCheck> check, const DenseInput& left, const DenseInput& right,
@@ -117,14 +91,16 @@ class LambdaCheck final : public SourceCheck {
 LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& right) {
   LambdaProblem problem;
   problem.restricted = right.header.restricted;
-  problem.t1 = singles_of(right);
-  problem.l1 = singles_of(left);
+  problem.t1 = read_t1(*right.arrays, right.header);
+  problem.l1 = read_t1(*left.arrays, left.header);
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     if (problem.restricted && spin == Spin::beta) continue;
     const std::size_t s = spin_index(spin);
     problem.occupied[s] = right.header.size(hole_class(spin));
     problem.virtuals[s] = right.header.size(particle_class(spin));
-    problem.fock[s] = fock_of(right, spin);
+    problem.fock[s] = open_fock(*right.arrays, right.header, spin)
+                          ? read_checked_fock(*right.arrays, right.header, spin)
+                          : diagonal_fock(right.header, spin);
   }
   return problem;
 }

@@ -6,6 +6,7 @@
 #include "tce_tiles/interruptible_source.hpp"
 #include "tce_tiles/lambda_equation.hpp"
 #include "tce_tiles/lambda_products.hpp"
+#include "tce_tiles/sum_spins.hpp"
 
 namespace trifuse {
 

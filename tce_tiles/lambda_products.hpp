@@ -54,17 +54,4 @@ inline void contract_first(double factor, std::int64_t j_count, std::int64_t b_c
   }
 }
 
-/// Replaces each page [f,e] of `slab` [count,v,v] by 2 page - transposed page: the sum over spins of a closed shell.
-inline void sum_spins(std::int64_t count, std::int64_t v, double* slab) {
-  for (std::int64_t i = 0; i < count; ++i, slab += v * v) {
-    for (std::int64_t f = 0; f < v; ++f) {
-      for (std::int64_t e = 0; e < f; ++e) {
-        const double x = slab[f * v + e], y = slab[e * v + f];
-        slab[f * v + e] = 2.0 * x - y;
-        slab[e * v + f] = 2.0 * y - x;
-      }
-    }
-  }
-}
-
 }  // namespace trifuse

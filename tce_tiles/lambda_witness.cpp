@@ -53,8 +53,7 @@ void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitud
   } else if (step > usual_lambda_step_of(amplitudes)) {
     report.warnings.push_back(
         fmt::format("{}: the Lambda amplitudes are not converged as usual or as stated, or some numbers are damaged: "
-                    "the next iteration "
-                    "would change the Lambda singles by up to {:.2g}.",
+                    "the next iteration would change the Lambda singles by up to {:.2g}.",
                     files, step));
   }
   report.witnesses.push_back(std::move(witness));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cxx/base/blas.hpp"
+#include "tce_tiles/sum_spins.hpp"
 
 namespace trifuse {
 namespace {
@@ -109,23 +110,10 @@ void SinglesEquation::make_tau(int u, int s, std::int64_t n, std::size_t first, 
   slabs_.read_t2(u, s, n, signed_of(first), signed_of(count), {out, count * page});
   const double* const t_n = t1(u) + static_cast<std::size_t>(n) * vu;
   const auto [direct, exchanged] = singles_weights(u, s);
-  std::vector<double> whole(problem_.restricted ? page : 0);
+  if (problem_.restricted) sum_spins(signed_of(count), signed_of(vs), out);
   for (std::size_t k = 0; k < count; ++k) {
     double* const t = out + k * page;
     const double* const t_i = t1(s) + (first + k) * vs;
-    if (problem_.restricted) {
-      std::copy_n(t, page, whole.begin());
-      constexpr std::size_t edge = 32;
-      for (std::size_t f0 = 0; f0 < vu; f0 += edge) {
-        for (std::size_t e0 = 0; e0 < vs; e0 += edge) {
-          for (std::size_t f = f0; f < std::min(f0 + edge, vu); ++f) {
-            for (std::size_t e = e0; e < std::min(e0 + edge, vs); ++e) {
-              t[f * vs + e] = 2.0 * whole[f * vs + e] - whole[e * vs + f];
-            }
-          }
-        }
-      }
-    }
     for (std::size_t f = 0; f < vu; ++f) {
       const double t_nf = direct * t_n[f];
       for (std::size_t e = 0; e < vs; ++e) t[f * vs + e] += t_nf * t_i[e];

@@ -35,11 +35,27 @@ void check_t1(const DenseArrays& arrays, const DumpHeader& header, const ArraySp
   }
 }
 
-void add_overlap_of_t1(const DenseArrays& right, const DumpHeader& header, const ArraySpec& spec,
-                       std::span<const double> left, AmplitudeOverlap& sums) {
-  std::vector<double> values(left.size());
-  open_array(right, header, spec)->read_all(values);
-  sums.add(left, values);
+std::array<std::vector<double>, 2> read_t1(const DenseArrays& arrays, const DumpHeader& header) {
+  std::array<std::vector<double>, 2> result;
+  for (const ArraySpec& spec : amplitude_arrays(header.restricted)) {
+    if (spec.kind != ArrayKind::t1 || header.size(spec) == 0) continue;
+    const auto array = open_array(arrays, header, spec);
+    std::vector<double>& values = result[spin_index(spec.first)];
+    values.resize(static_cast<std::size_t>(array->size()));
+    array->read_all(values);
+  }
+  return result;
+}
+
+std::vector<double> diagonal_fock(const DumpHeader& header, Spin spin) {
+  std::vector<double> diagonal;
+  for (const OrbitalClass c : {hole_class(spin), particle_class(spin)}) {
+    const std::vector<double>& energies = header.energies[static_cast<std::size_t>(c)];
+    diagonal.insert(diagonal.end(), energies.begin(), energies.end());
+  }
+  std::vector<double> matrix(diagonal.size() * diagonal.size(), 0.0);
+  for (std::size_t p = 0; p < diagonal.size(); ++p) matrix[p * (diagonal.size() + 1)] = diagonal[p];
+  return matrix;
 }
 
 std::vector<double> read_checked_fock(const DenseArrays& arrays, const DumpHeader& header, Spin spin) {

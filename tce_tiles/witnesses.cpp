@@ -147,23 +147,27 @@ Witness singles_equation(const Measurements& measured, const SourceInfo& amplitu
   return equation_without_oovv(found, files);
 }
 
+/// <t2 D t2>/<t2 v>. Not a number if there are no opposite-spin doubles.
+double first_order_ratio(const Measurements& measured) {
+  return measured.doubles.t2_d_t2 / measured.doubles.t2_v;
+}
+
 Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "first-order doubles";
   if (!measured.ccsd_energy) return unknown_witness(name, measured.no_singles_reason);
+  const auto never_made = [&](const char* zero, const char* other, const char* name_of_zero) {
+    return Witness{name, WitnessStatus::failed, 0.0, min_first_order,
+                   fmt::format("{}: all {} are zero, but the {} are not; the {} were never computed or not copied.",
+                               files_of(amplitudes, integrals), zero, other, name_of_zero)};
+  };
   if (measured.doubles.t2_t2 == 0.0 && measured.doubles.v_v > zero_integrals) {
-    return {name, WitnessStatus::failed, 0.0, min_first_order,
-            fmt::format("{}: all amplitudes t2 are zero, but the integrals (ia|jb) are not; the amplitudes were never "
-                        "computed or not copied.",
-                        files_of(amplitudes, integrals))};
+    return never_made("amplitudes t2", "integrals (ia|jb)", "amplitudes");
   }
   if (measured.doubles.v_v == 0.0 && measured.doubles.t2_t2 > zero_integrals) {
-    return {name, WitnessStatus::failed, 0.0, min_first_order,
-            fmt::format("{}: all integrals (ia|jb) are zero, but the amplitudes t2 are not; the integrals were never "
-                        "computed or not copied.",
-                        files_of(amplitudes, integrals))};
+    return never_made("integrals (ia|jb)", "amplitudes t2", "integrals");
   }
   if (measured.doubles.t2_v == 0.0) return unknown_witness(name, "there are no opposite-spin doubles");
-  const double ratio = measured.doubles.t2_d_t2 / measured.doubles.t2_v;
+  const double ratio = first_order_ratio(measured);
   const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
   return failed_if(wrong, name, ratio, max_first_order,
                    fmt::format("{}: the amplitudes t2 and the integrals (ia|jb) give <t2 D t2>/<t2 v> = {:.3g}, but "
@@ -234,7 +238,7 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
                     "reliable for this molecule, or the numbers are wrong.",
                     files, measured.largest_t1, measured.largest_t2));
   }
-  const double first_order = measured.doubles.t2_d_t2 / measured.doubles.t2_v;
+  const double first_order = first_order_ratio(measured);
   if (amplitudes.amplitudes == AmplitudeKind::ccsd && measured.doubles.t2_v != 0.0 &&
       (first_order < usual_min_first_order || first_order > usual_max_first_order)) {
     found.push_back(

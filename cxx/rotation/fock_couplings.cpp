@@ -16,37 +16,26 @@ namespace {
 /// Largest difference of f[p,q] and f[q,p], relative to f[p,q] or to 1 hartree if that is larger.
 constexpr double symmetry_tolerance = 1e-7;
 
-/// Reads blocks of the Fock matrix.
-class FockBlocks {
- public:
-  explicit FockBlocks(const TileSource& source) : source_(source) {}
-  std::vector<double> read(int g6, int g5) const {
-    const TileSpace& space = source_.tiles();
-    std::vector<double> block(static_cast<std::size_t>(space[g6].size * space[g5].size));
-    source_.read_fock(g6, g5, block);
-    return block;
-  }
-
- private:
-  const TileSource& source_;
-};
-
 }  // namespace
 
 FockCouplings fock_couplings(const TileSource& source) {
   const TileSpace& space = source.tiles();
-  const FockBlocks fock(source);
+  const auto read = [&](int g6, int g5) {
+    std::vector<double> block(static_cast<std::size_t>(space[g6].size * space[g5].size));
+    source.read_fock(g6, g5, block);
+    return block;
+  };
   FockCouplings found;
   bool symmetric = true;
   for (int x = 0; x < space.size(); ++x) {
     for (int y = 0; y <= x; ++y) {
       if (!block_exists(space, x, y)) continue;
-      const std::vector<double> block = fock.read(x, y);  // a later tile is a particle if the spaces differ
+      const std::vector<double> block = read(x, y);  // a later tile is a particle if the spaces differ
       if (space[x].space() != space[y].space()) {
         for (const double f : block) found.between = std::max(found.between, std::abs(f));
         continue;
       }
-      const std::vector<double> other = x == y ? block : fock.read(y, x);
+      const std::vector<double> other = x == y ? block : read(y, x);
       const auto rows = static_cast<std::size_t>(space[x].size), columns = static_cast<std::size_t>(space[y].size);
       for (std::size_t p = 0; p < rows; ++p) {
         for (std::size_t q = 0; q < columns; ++q) {

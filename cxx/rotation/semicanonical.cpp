@@ -83,7 +83,7 @@ BlockIndex rotated_t2_blocks(const TileSpace& space, bool opposite_spins) {
   return needed_blocks(space, t2_blocks(space), opposite_spins);
 }
 
-/// The blocks of V2 that are rotated: those that triples need, or none if there are factors.
+/// The blocks of V2 that are rotated: the blocks that triples need, or none if there are factors.
 BlockIndex rotated_v2_blocks(const TileSource& source, bool opposite_spins) {
   if (!source.has_integrals() || source.factors() != nullptr) return {};
   return needed_blocks(source.tiles(), triples_v2_blocks(source.tiles()), opposite_spins);
