@@ -23,8 +23,8 @@ As a program: `python3 pyscf_export molecule.xyz --basis cc-pvdz -o dump.h5`, wh
 
 from .amplitudes import checked_amplitudes, solved_lambda
 from .arrays import amplitude_arrays, check_integrals, factor_arrays, integral_arrays, integrals_of_energy
-from .calculation import (check_converged, check_supported, convergence_of, fock_only, is_density_fitted, is_periodic,
-                          provenance, scf_warning, with_real_orbitals)
+from .calculation import (check_converged, check_supported, convergence_of, convergence_of_lambda, fock_only,
+                          is_density_fitted, is_periodic, provenance, scf_warning, with_real_orbitals)
 from .checksums import seal, verify_seal
 from .dump_file import new_dump
 from .errors import ExportError, NotSupported
@@ -38,7 +38,7 @@ __all__ = [
     "ExportError", "seal", "solve_regularized_ccsd", "verify_seal", "write_dump", "write_lambda_dump", "write_left_dump",
     # The Python package `trifuse` calls these functions, too. They may change without notice.
     "NotSupported", "amplitude_arrays", "check_converged", "check_integrals", "check_supported", "checked_amplitudes",
-    "convergence_of", "coupling_within_spaces", "factor_arrays", "fock_matrices", "fock_only", "integral_arrays",
-    "integrals_of_energy", "is_density_fitted", "is_periodic", "new_dump", "omega2_of", "orbital_numbers", "orbitals_of",
-    "provenance", "scf_warning", "solved_lambda", "with_real_orbitals",
+    "convergence_of", "convergence_of_lambda", "coupling_within_spaces", "factor_arrays", "fock_matrices", "fock_only",
+    "integral_arrays", "integrals_of_energy", "is_density_fitted", "is_periodic", "new_dump", "omega2_of",
+    "orbital_numbers", "orbitals_of", "provenance", "scf_warning", "solved_lambda", "with_real_orbitals",
 ]

@@ -102,6 +102,11 @@ def convergence_of(cc):
     return float(cc.conv_tol_normt) if cc.converged and cc.conv_tol_normt else None
 
 
+def convergence_of_lambda(cc):
+    """The same threshold of the Lambda amplitudes, or None."""
+    return float(cc.conv_tol_normt) if cc.converged_lambda and cc.conv_tol_normt else None
+
+
 def scf_warning(cc, orbitals):
     """A sentence if the SCF is not converged and its Fock matrix couples occupied and virtual orbitals, or None.
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from .amplitudes import checked_amplitudes, solved_lambda
 from .arrays import amplitude_arrays, check_integrals, factor_arrays, integral_arrays, integrals_of_energy
-from .calculation import (auxiliary_basis, check_converged, check_supported, convergence_of, fock_only, is_density_fitted,
-                          provenance, scf_warning, with_real_orbitals)
+from .calculation import (auxiliary_basis, check_converged, check_supported, convergence_of, convergence_of_lambda, fock_only,
+                          is_density_fitted, provenance, scf_warning, with_real_orbitals)
 from .dump_file import check_target, new_dump
 from .errors import ExportError
 from .orbitals import fock_matrices, orbital_numbers, orbitals_of
@@ -97,7 +97,7 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
     with new_dump(filename, "lambda", overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         file.set_string("amplitudes", "lambda")
-        _write_convergence(file, float(cc.conv_tol_normt) if cc.converged_lambda and cc.conv_tol_normt else None)
+        _write_convergence(file, convergence_of_lambda(cc))
         _write_ordered(file, amplitude_arrays(orbitals, l1, l2), orbitals)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library
+from ._facts import is_of_h5py
 from ._options import names_of, number, shown, truth, word
 from .errors import Error, InputError, UsageError
 
@@ -212,7 +213,7 @@ def _reader(name: str, values: HasBoxes, failures: list[BaseException]) -> Any:
 
 def _named(name: str, values: Any, error: BaseException) -> BaseException:
     """An exception of a reader: one of h5py becomes a sentence about the array, another one stays as it is."""
-    if isinstance(error, Error) or not isinstance(error, Exception) or not _is_of_h5py(values):
+    if isinstance(error, Error) or not isinstance(error, Exception) or not is_of_h5py(values):
         return error
     named = InputError(f"{name} cannot be read from its file ({str(error).rstrip('.')}); keep the file open and complete.")
     named.__cause__ = error
@@ -268,13 +269,9 @@ def _known(name: str, value: Any, unknown: float) -> float:
     return unknown if value is None else number(name, value)
 
 
-def _is_of_h5py(values: Any) -> bool:
-    return type(values).__module__.startswith("h5py")
-
-
 def refuse_closed(name: str, values: Any) -> None:
     """Throws UsageError for a dataset of a file that is not open any more."""
-    if _is_of_h5py(values) and not values:
+    if is_of_h5py(values) and not values:
         raise UsageError(f"{name} is a dataset of a file that is closed; keep the file open until the result is there.")
 
 

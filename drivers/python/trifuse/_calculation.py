@@ -210,9 +210,9 @@ def _log_of(function: LogFunction | None) -> Any:
     return _library.Log(log)
 
 
-def progress_bar(progress: bool | None, **settings: Any) -> Any:
+def progress_bar(progress: Any, **settings: Any) -> Any:
     """A bar of tqdm, or None. `progress`: None shows it if the output is a terminal and tqdm is installed."""
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if not (sys.stderr.isatty() if progress is None else truth("progress", progress)):
         return None
     try:
         from tqdm import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -228,8 +228,6 @@ def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
     """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
     if callable(progress):
         return None, progress
-    if progress is not None:
-        progress = truth("progress", progress)
     bar = progress_bar(progress, desc="(T)", unit="flop", unit_scale=True)
     if bar is None:
         return None, None

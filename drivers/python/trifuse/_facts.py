@@ -56,6 +56,16 @@ def facts_from(attributes: Mapping[str, Any]) -> Facts:
     return Facts(**known)
 
 
+def stated_or(stated: Any, known: Any) -> Any:
+    """What the caller states, else what is known."""
+    return known if stated is None else stated
+
+
+def is_of_h5py(values: Any) -> bool:
+    """True for an object of h5py, which need not be installed."""
+    return type(values).__module__.startswith("h5py")
+
+
 def plain(value: Any) -> Any:
     """The value of an attribute as a Python object."""
     if isinstance(value, np.ndarray) and value.size == 1:
@@ -67,7 +77,7 @@ def plain(value: Any) -> Any:
 
 def _dump_of(values: Any) -> Any:
     """The open file of a dataset of h5py if the file is a Trifuse dump, else None."""
-    if not type(values).__module__.startswith("h5py") or not values or not hasattr(values, "file"):
+    if not is_of_h5py(values) or not values or not hasattr(values, "file"):
         return None
     file = values.file
     return file if plain(file.attrs.get("format")) == FORMAT else None

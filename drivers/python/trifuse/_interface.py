@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ._arrays import Amplitudes, SpinArrays, kind_of, reference_of, refuse_closed
 from ._calculation import run_arrays, run_files
-from ._facts import facts_of
+from ._facts import facts_of, stated_or
 from ._options import Options, PathLike, names_of, refuse_unknown, shown, taking
 from .errors import UsageError
 from .result import Result
@@ -163,11 +163,11 @@ def triples(
               "oovv": oovv, "fock": fock, **{name: value for name, value in others.items() if name not in options}}
     given = _present(arrays)
     facts = facts_of(given)
-    found = reference_of(list(given), facts.reference if reference is None else reference, names_of(Options))
+    found = reference_of(list(given), stated_or(reference, facts.reference), names_of(Options))
     right_amplitudes = Amplitudes(
-        given, found, *_kind(given, kind, kind_omega2), fock_in_triples=_stated(fock_in_triples, facts.fock_in_triples),
-        correlation_energy=_stated(correlation_energy, facts.correlation_energy),
-        scf_energy=_stated(scf_energy, facts.scf_energy), convergence=_stated(convergence, facts.convergence),
+        given, found, *_kind(given, kind, kind_omega2), fock_in_triples=stated_or(fock_in_triples, facts.fock_in_triples),
+        correlation_energy=stated_or(correlation_energy, facts.correlation_energy),
+        scf_energy=stated_or(scf_energy, facts.scf_energy), convergence=stated_or(convergence, facts.convergence),
         molecule=facts.molecule or "", basis=facts.basis or "", source="the arrays")
     left_amplitudes = None
     if left is not None:
@@ -176,7 +176,7 @@ def triples(
         of_left = _present(left)
         left_arrays = {**_energies(given), **of_left}
         left_facts = facts_of(of_left)
-        if reference_of(list(left_arrays), _stated(left_facts.reference, found)) != found:
+        if reference_of(list(left_arrays), stated_or(left_facts.reference, found)) != found:
             raise UsageError("The left arrays have another reference than the right ones.")
         left_amplitudes = Amplitudes(left_arrays, found, *_kind(of_left, left_kind, left_omega2),
                                      convergence=left_facts.convergence, source="the left arrays")
@@ -191,15 +191,11 @@ def _present(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return present
 
 
-def _stated(stated: Any, known: Any) -> Any:
-    return known if stated is None else stated
-
-
 def _kind(arrays: Mapping[str, Any], kind: str | None, omega2: float | None) -> tuple[str, float]:
     """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states."""
     facts = facts_of(arrays)
     if kind is None:
-        kind, omega2 = _stated(facts.kind, "ccsd"), _stated(omega2, facts.omega2)
+        kind, omega2 = stated_or(facts.kind, "ccsd"), stated_or(omega2, facts.omega2)
     return kind_of(kind), 0.0 if omega2 is None else omega2
 
 

@@ -226,8 +226,6 @@ def _progress(progress: Any, total: int) -> Iterator[Callable[[int], None]]:
 
         yield tell
         return
-    if progress is not None:
-        progress = truth("progress", progress)
     bar = progress_bar(progress, desc="(T)", unit=" molecules", total=total or None)
     if bar is None:
         yield lambda done: None

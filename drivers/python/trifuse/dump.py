@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import as_numbers, kind_of, real_part, refuse_closed, reference_of, stated_fock
-from ._facts import FORMAT, facts_from, facts_of, plain
+from ._facts import FORMAT, facts_from, facts_of, is_of_h5py, plain, stated_or
 from ._options import PathLike, capitalized, number, path_bytes, shown, truth, word
 from .errors import InputError, ResourceError, UsageError
 
@@ -177,21 +177,21 @@ def write_dump(
     for name, values in given.items():
         refuse_closed(name, values)
     facts = facts_of(given)
-    found = reference_of(list(given), _first(reference, facts.reference))
+    found = reference_of(list(given), stated_or(reference, facts.reference))
     if not given:
         raise UsageError("There are no arrays; give them by name, for example t1=..., t2=....")
-    kind, omega2 = _kind_of(_first(kind, amplitudes), omega2, facts.kind, facts.omega2)
+    kind, omega2 = _kind_of(stated_or(kind, amplitudes), omega2, facts.kind, facts.omega2)
     if not word("program", program):
         raise UsageError("program is empty, but a dump names the program that wrote it.")
-    version, texts = _version_of(given, _first(factorization, facts.factorization),
-                                 _first(auxiliary_basis, facts.auxiliary_basis))
-    texts.update(program=program, molecule=_first(molecule, facts.molecule), basis=_first(basis, facts.basis),
-                 comment=_first(comment, facts.comment))
+    version, texts = _version_of(given, stated_or(factorization, facts.factorization),
+                                 stated_or(auxiliary_basis, facts.auxiliary_basis))
+    texts.update(program=program, molecule=stated_or(molecule, facts.molecule), basis=stated_or(basis, facts.basis),
+                 comment=stated_or(comment, facts.comment))
     strings = {name: text for name, text in texts.items() if text is not None and word(name, text)}
-    energies = {"correlation_energy": _first(correlation_energy, facts.correlation_energy),
-                "scf_energy": _first(scf_energy, facts.scf_energy), "convergence": _first(convergence, facts.convergence)}
+    energies = {"correlation_energy": stated_or(correlation_energy, facts.correlation_energy),
+                "scf_energy": stated_or(scf_energy, facts.scf_energy), "convergence": stated_or(convergence, facts.convergence)}
     energies = {name: number(name, energy) for name, energy in energies.items() if energy is not None}
-    fock_in_triples = _first(fock_in_triples, facts.fock_in_triples)
+    fock_in_triples = stated_or(fock_in_triples, facts.fock_in_triples)
     stated = stated_fock(fock_in_triples)
     overwrite = truth("overwrite", overwrite)
     numbers = {name: _readable(name, values) for name, values in given.items()}
@@ -207,17 +207,13 @@ def write_dump(
             file.write(name, tuple(values.shape), "i8" if name.startswith("irrep") else "f8", rows)
 
 
-def _first(stated: Any, known: Any) -> Any:
-    return known if stated is None else stated
-
-
 def _kind_of(kind: str | None, omega2: float | None, kind_of_dump: str | None, omega2_of_dump: float | None) -> tuple[str, float | None]:
     """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states."""
     if kind is None and kind_of_dump == "made-up":
         return kind_of_dump, None
     if kind is None and omega2 is None and kind_of_dump is not None:
         kind, omega2 = kind_of_dump, omega2_of_dump
-    kind = kind_of(_first(_first(kind, kind_of_dump), "ccsd"))
+    kind = kind_of(stated_or(stated_or(kind, kind_of_dump), "ccsd"))
     if omega2 is not None:
         omega2 = number("omega2", omega2)
     if kind == "reg-ccsd" and omega2 is None:
@@ -234,7 +230,7 @@ def _version_of(arrays: Mapping[str, Any], factorization: Any, auxiliary_basis: 
         return 1, {}
     if integrals := [name for name in arrays if name.removeprefix("asym_").startswith(("ovvv", "ovoo", "ovov", "oovv"))]:
         raise UsageError(f"{factors[0]} stands for all integrals, but {integrals[0]} is there, too; give only one of them.")
-    factorization = _first(factorization, "density-fitting")
+    factorization = stated_or(factorization, "density-fitting")
     if not isinstance(factorization, str) or factorization not in ("density-fitting", "cholesky"):
         raise UsageError(f"factorization is {shown(factorization)}, but it must be density-fitting or cholesky.")
     return 2, {"factorization": factorization, "auxiliary_basis": auxiliary_basis}
@@ -256,7 +252,7 @@ def _readable(name: str, values: Any) -> Any:
     """An array whose rows can be read one after another: `values` itself if it is one of HDF5."""
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):
         values = values.get()
-    numbers = values if type(values).__module__.startswith("h5py") else as_numbers(name, values)
+    numbers = values if is_of_h5py(values) else as_numbers(name, values)
     if len(numbers.shape) == 0:
         raise UsageError(f"{name} is a single number, but it must be an array.")
     return numbers

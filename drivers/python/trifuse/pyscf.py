@@ -37,7 +37,7 @@ __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "un
 
 NON_CANONICAL = 3e-5
 """If an off-diagonal f_ij or f_ab exceeds this, hartree, PySCF's (T), which ignores it, has another definition than E(T)
-here. Those of an SCF with PySCF's default thresholds are smaller by an order of magnitude."""
+here. An SCF with PySCF's default thresholds leaves at most a tenth of that."""
 
 _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 _originals: dict[str, Any] = {}
@@ -303,7 +303,7 @@ def _left(mycc: Any, left: Any, orbitals: Any, right_arrays: tuple[Any, Any, Any
         if left != "lambda":
             raise UsageError(f"left is {left!r}, but it must be \"lambda\" or an object of solve_regularized_ccsd.")
         t1, t2, warning = _export.solved_lambda(mycc, *right_arrays, allow_unconverged, checks)
-        convergence = float(mycc.conv_tol_normt) if mycc.converged_lambda and mycc.conv_tol_normt else None
+        convergence = _export.convergence_of_lambda(mycc)
         kind, omega2 = "lambda", 0.0
     else:
         _export.check_supported(left)
