@@ -123,4 +123,13 @@ void DumpSlabs::read_oovv(int s, std::int64_t n, std::span<double> out) const {
   read_at(*array, !spec.antisymmetrised && closer(*array, 0, 1) ? 1 : 0, n, out);
 }
 
+void DumpSlabs::read_ovvv(int u, int s, std::array<std::int64_t, 2> holes, std::array<std::int64_t, 2> particles,
+                          std::span<double> out) const {
+  const DenseArray& array = *find(ArrayKind::ovvv, u, s).array;
+  const auto shape = array.shape();
+  const std::int64_t zero = 0;
+  array.read(std::array{holes[0], particles[0], zero, zero}, std::array{holes[1], particles[1], shape[2], shape[3]},
+             out);
+}
+
 }  // namespace trifuse

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -27,6 +30,9 @@ class DumpSlabs final : public SinglesSlabs {
   void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_oovv(int s, std::int64_t n, std::span<double> out) const override;
+  /// (nf|ea) as out[n,f,e,a] for all orbitals e and a. `holes`, `particles`: the first orbital n, f and their number.
+  void read_ovvv(int u, int s, std::array<std::int64_t, 2> holes, std::array<std::int64_t, 2> particles,
+                 std::span<double> out) const;
 
  private:
   struct Array {

@@ -14,8 +14,8 @@
 namespace trifuse {
 namespace {
 
-constexpr const char* reason_without_factors =
-    "without factors the integrals (ab|cd) and (ij|kl) are missing; t1 multiplies them";
+constexpr const char* reason_without_exchange =
+    "the integrals (ij|ab) are missing (oovv; antisymmetrised if (ia|jb) is)";
 constexpr const char* reason_without_fock = "the reference is ROHF and there is no Fock matrix";
 
 class LambdaCheck final : public SourceCheck {
@@ -24,27 +24,33 @@ class LambdaCheck final : public SourceCheck {
               const DumpCheck& share)
       : check_(std::move(check)), left_(left), right_(right), share_(share) {
     const bool has_fock = open_fock(*right.arrays, right.header, Spin::alpha) != nullptr;
-    if (right.factor_source == nullptr) {
-      reason_ = reason_without_factors;
+    if (right.factor_source == nullptr && !has_exchange_integrals()) {
+      reason_ = reason_without_exchange;
     } else if (!has_fock && right.header.info.reference == Reference::rohf) {
       reason_ = reason_without_fock;
     }
   }
 
-  int stages() const override { return check_->stages() + (reason_.empty() ? 1 : 0); }
+  int stages() const override { return check_->stages() + passes(); }
   void read_together(int stage, Communicator& communicator) override {
     if (stage < check_->stages()) return check_->read_together(stage, communicator);
-    held_ = acquire_factors_of_ranks(right_.factor_source.get(), &communicator, share_.stop);
+    if (from_factors()) held_ = acquire_factors_of_ranks(right_.factor_source.get(), &communicator, share_.stop);
   }
   std::vector<double> run(int stage) override {
-    if (stage < check_->stages()) return check_->run(stage);
+    const int pass = stage - check_->stages();
+    if (pass < 0) return check_->run(stage);
+    if (pass == 0) set_up();
+    if (ladder_free_) return ladder_free_->run(pass, share_.part, share_.parts, threads_, share_.stop);
     if (!held_) held_ = acquire_factors_of_ranks(right_.factor_source.get(), nullptr, share_.stop);
-    set_up();
     return equation_->run(share_.part, share_.parts, threads_, share_.stop);
   }
   void accept(int stage, std::span<const double> sums) override {
-    if (stage < check_->stages()) return check_->accept(stage, sums);
-    residual_ = equation_->residual(sums, threads_, share_.stop);
+    const int pass = stage - check_->stages();
+    if (pass < 0) return check_->accept(stage, sums);
+    if (ladder_free_) ladder_free_->accept(pass, sums);
+    if (pass + 1 < passes()) return;
+    residual_ = ladder_free_ ? ladder_free_->residual() : equation_->residual(sums, threads_, share_.stop);
+    ladder_free_.reset();
     equation_.reset();
     held_.reset();
   }
@@ -56,6 +62,22 @@ class LambdaCheck final : public SourceCheck {
   }
 
  private:
+  bool from_factors() const { return right_.factor_source != nullptr; }
+  int passes() const { return !reason_.empty() ? 0 : from_factors() ? 1 : LambdaLadderFree::passes; }
+  /// True if the integrals (ij|ab) suffice for the equation without factors.
+  bool has_exchange_integrals() const {
+    if (!present_integrals(*right_.arrays, right_.header)) return false;
+    SinglesProblem forms;
+    DumpSlabs(*right_.arrays, *right_.arrays, right_.header).describe(forms);
+    for (const Spin spin : {Spin::alpha, Spin::beta}) {
+      const std::size_t s = spin_index(spin);
+      if (right_.header.restricted && spin == Spin::beta) continue;
+      const bool is_empty = right_.header.size(hole_class(spin)) * right_.header.size(particle_class(spin)) == 0;
+      if (!is_empty && !forms.has_exchange(s)) return false;
+    }
+    return true;
+  }
+
   void set_up() {
     LambdaProblem problem = read_lambda_problem(left_, right_);
     std::int64_t largest_slab = 0;
@@ -67,11 +89,16 @@ class LambdaCheck final : public SourceCheck {
     right_slabs_.emplace(*right_.arrays, *right_.arrays, right_.header);
     left_slabs_.emplace(*left_.arrays, *right_.arrays, right_.header);
     use_single_threaded_blas();
-    // A thread holds the slabs of t2 and lambda2 of one orbital, and small products of them.
-    constexpr std::int64_t slabs_of_thread = 5;
+    // A thread holds the slabs of t2 and lambda2 of one orbital, and small products of them or integrals.
+    constexpr std::int64_t slabs_of_thread = 6;
     threads_ = threads_with_blas_memory(most_threads(share_),
                                         slabs_of_thread * static_cast<std::int64_t>(sizeof(double)) * largest_slab);
-    equation_.emplace(std::move(problem), *right_slabs_, *left_slabs_, *right_.factor_source);
+    if (from_factors()) {
+      equation_.emplace(std::move(problem), *right_slabs_, *left_slabs_, *right_.factor_source);
+    } else {
+      right_slabs_->describe(problem);
+      ladder_free_.emplace(std::move(problem), *right_slabs_, *left_slabs_);
+    }
   }
 
   const std::unique_ptr<SourceCheck> check_;
@@ -81,7 +108,8 @@ class LambdaCheck final : public SourceCheck {
   std::string reason_;
   std::shared_ptr<const void> held_;  ///< keeps the factors of holes in memory
   std::optional<DumpSlabs> right_slabs_, left_slabs_;
-  std::optional<LambdaEquation> equation_;
+  std::optional<LambdaEquation> equation_;       ///< with factors
+  std::optional<LambdaLadderFree> ladder_free_;  ///< with integrals
   int threads_ = 1;
   std::optional<LambdaResidual> residual_;
 };

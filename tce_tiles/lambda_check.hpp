@@ -4,6 +4,7 @@
 
 #include "tce_tiles/dump_check.hpp"
 #include "tce_tiles/lambda_equation.hpp"
+#include "tce_tiles/lambda_ladder_free.hpp"
 
 namespace trifuse {
 
@@ -11,9 +12,9 @@ namespace trifuse {
 /// array is missing or wrong.
 LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& right);
 
-/// Appends a stage to the check of left-hand amplitudes: the Lambda equation of the single excitations
-/// (lambda_equation.hpp). Returns `check` itself if the amplitudes are no Lambda amplitudes. If the integrals do not
-/// suffice, the measurements contain the reason.
+/// Appends stages to the check of left-hand amplitudes: a Lambda equation, of the single excitations if the integrals
+/// come from factors (lambda_equation.hpp), else without ladders (lambda_ladder_free.hpp). Returns `check` itself if
+/// the amplitudes are no Lambda amplitudes. If the integrals do not suffice, the measurements contain the reason.
 ///
 /// `left`: the amplitudes that `check` checks. `right`: the input with t1, t2, the Fock matrix and the integrals.
 /// `share`: its part, parts, threads and stop count. Both inputs must outlive the check.

@@ -1,8 +1,6 @@
 #include "tce_tiles/lambda_equation.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "cxx/base/blas.hpp"
@@ -19,17 +17,6 @@ LambdaEquation::LambdaEquation(LambdaProblem problem, const SinglesSlabs& right,
       factors_(factors),
       auxiliary_(factors.auxiliary()),
       most_doubles_(most_doubles) {}
-
-double LambdaEquation::fock(int s, std::int64_t p, std::int64_t q) const {
-  return problem_.fock[at(s)][at(p * (o(s) + v(s)) + q)];
-}
-
-std::pair<double, double> LambdaEquation::edges(int s) const {
-  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-  for (std::int64_t a = o(s); a < o(s) + v(s); ++a) lowest = std::min(lowest, fock(s, a, a));
-  for (std::int64_t k = 0; k < o(s); ++k) highest = std::max(highest, fock(s, k, k));
-  return {lowest, highest};
-}
 
 void LambdaEquation::allocate(LambdaSums& sums) const {
   for (int s = 0; s < spins(); ++s) {
@@ -285,23 +272,7 @@ LambdaResidual LambdaEquation::residual(std::span<const double> sums, int thread
                    eta[at(s)].data(), v(s));
     }
   }
-  return largest(eta);
-}
-
-LambdaResidual LambdaEquation::largest(const std::array<Numbers, 2>& eta) const {
-  LambdaResidual found;
-  for (int s = 0; s < spins(); ++s) {
-    if (o(s) * v(s) == 0) continue;
-    const auto [lowest, highest] = edges(s);
-    const double gap = std::max(lambda_smallest_gap, lowest - highest);
-    for (std::int64_t c = 0; c < v(s); ++c) {
-      const double above = std::max(lambda_smallest_gap, fock(s, o(s) + c, o(s) + c) - highest);
-      const double step = std::abs(eta[at(s)][at(c)]) * gap / above;
-      if (std::isnan(step)) return {step, s, c};
-      if (step > found.step) found = {step, s, c};
-    }
-  }
-  return found;
+  return problem_.largest_step(eta);
 }
 
 }  // namespace trifuse

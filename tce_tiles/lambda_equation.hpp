@@ -9,16 +9,15 @@
 #include <vector>
 
 #include "tce_tiles/factor_source.hpp"
-#include "tce_tiles/lambda_residual.hpp"
+#include "tce_tiles/lambda_problem.hpp"
 #include "tce_tiles/lambda_slabs.hpp"
-#include "tce_tiles/singles_equation.hpp"
 
 /// The CCSD Lambda equation of the single excitations, as a test of Lambda amplitudes.
 ///
 /// The derivative of the CCSD Lagrangian L = <0|(1 + Lambda) exp(-T) H exp(T)|0> with respect to each t_kc is zero. The
 /// check evaluates it for all virtual orbitals c and for one combination of the occupied orbitals,
 ///
-///   eta_xc = sum_k x_k dL/dt_kc,   x_k = +-1 / (lowest virtual energy - eps_k).
+///   eta_xc = sum_k x_k dL/dt_kc   (x_k: LambdaProblem::combination).
 ///
 /// So each row k of the amplitudes is tested for the cost of one row: some products of o^2 v^3 operations. The
 /// derivative acts on the integrals only, which contain t1: for factors B with the orbitals of exp(-T1) H exp(T1),
@@ -38,17 +37,6 @@
 ///
 /// A, P and R are sums over the other particle, in lambda_equation.cpp.
 namespace trifuse {
-
-/// The numbers of orbitals and the small arrays, by spin: 0 alpha, 1 beta. A restricted reference leaves element 1
-/// empty.
-struct LambdaProblem {
-  bool restricted = true;
-  std::array<std::int64_t, 2> occupied{}, virtuals{};  ///< numbers of orbitals
-  std::array<std::vector<double>, 2> t1, l1;           ///< t1[i,a] and lambda[i,a], shape [o,v]
-  std::array<std::vector<double>, 2> fock;             ///< f[p,q], shape [o+v,o+v], occupied orbitals first; hartree
-
-  int spins() const { return restricted ? 1 : 2; }
-};
 
 /// Numbers of the equation that are sums over the occupied orbitals n of the amplitudes.
 struct LambdaSums {
@@ -103,20 +91,17 @@ class LambdaEquation {
     Numbers direct;                         ///< P[b,Q], the part with lambda2 alone
   };
 
-  std::int64_t o(int s) const { return problem_.occupied[static_cast<std::size_t>(s)]; }
-  std::int64_t v(int s) const { return problem_.virtuals[static_cast<std::size_t>(s)]; }
+  std::int64_t o(int s) const { return problem_.o(s); }
+  std::int64_t v(int s) const { return problem_.v(s); }
   const Numbers& t1(int s) const { return problem_.t1[static_cast<std::size_t>(s)]; }
   const Numbers& l1(int s) const { return problem_.l1[static_cast<std::size_t>(s)]; }
-  double fock(int s, std::int64_t p, std::int64_t q) const;
-  /// The lowest virtual and the highest occupied orbital energy.
-  std::pair<double, double> edges(int s) const;
+  double fock(int s, std::int64_t p, std::int64_t q) const { return problem_.fock_element(s, p, q); }
   Combination& x(int s) { return x_[static_cast<std::size_t>(s)]; }
   const Combination& x(int s) const { return x_[static_cast<std::size_t>(s)]; }
   int spins() const { return problem_.spins(); }
-  bool empty(int p, int r) const { return o(p) * o(r) * v(p) * v(r) == 0; }
+  bool empty(int p, int r) const { return problem_.empty(p, r); }
   double weight(int p, int r) const { return problem_.restricted || p != r ? 1.0 : 0.5; }
-  /// 2 for a restricted reference, where a sum over one spin stands for both.
-  double both() const { return problem_.restricted ? 2.0 : 1.0; }
+  double both() const { return problem_.both(); }
   /// B_ne of hole n as [e,Q].
   std::span<const double> row(int s, std::int64_t n, Numbers& memory) const;
   /// B_an of hole n as [a,Q].
@@ -149,7 +134,6 @@ class LambdaEquation {
   Numbers sums_of_particles(int s, const LambdaSums::OfSpin& sums) const;
   Numbers sums_of_holes(int s, const LambdaSums::OfSpin& sums) const;
   Numbers coulomb_sums(const LambdaSums& sums) const;
-  LambdaResidual largest(const std::array<Numbers, 2>& eta) const;
 
   const LambdaProblem problem_;
   const SinglesSlabs& right_;

@@ -30,19 +30,15 @@ void LambdaEquation::prepare_holes(int s) {
   pairs.assign(at(size), 0.0);
   singles.assign(at(size), 0.0);
   Combination& of_x = x(s);
-  of_x.x.resize(at(o(s)));
+  of_x.x = problem_.combination(s);
   of_x.lambda1.assign(at(v(s)), 0.0);
   of_x.of_virtuals.assign(at(v(s) * auxiliary_), 0.0);
   of_x.of_holes.assign(at(o(s) * auxiliary_), 0.0);
   of_x.direct.assign(at(v(s) * auxiliary_), 0.0);
   if (size * v(s) == 0) return;
   factors_.read_oo({holes_of(s), 0, o(s)}, {holes_of(s), 0, o(s)}, pairs);
-  const double lowest = edges(s).first;
   for (std::int64_t k = 0; k < o(s); ++k) {
-    // The pattern of signs has no short period, so that no symmetry of the orbitals cancels an error.
-    const double sign = k * (k + 1) / 2 % 2 == 0 ? 1.0 : -1.0,
-                 x_k = sign / std::max(lambda_smallest_gap, lowest - fock(s, k, k));
-    of_x.x[at(k)] = x_k;
+    const double x_k = of_x.x[at(k)];
     const std::span<const double> factors = row(s, k, memory);
     multiply_add(false, false, o(s), auxiliary_, v(s), 1.0, t1(s).data(), v(s), factors.data(), auxiliary_,
                  singles.data() + k * o(s) * auxiliary_, auxiliary_);

@@ -10,9 +10,6 @@
 /// Small operations of the Lambda equation. Spins are 0 for alpha and 1 for beta.
 namespace trifuse {
 
-/// Smallest difference of orbital energies that divides, hartree. It is smaller only in nonsensical molecules.
-inline constexpr double lambda_smallest_gap = 0.1;
-
 template <typename Integer>
 std::size_t at(Integer n) {
   return static_cast<std::size_t>(n);

@@ -28,21 +28,23 @@ double usual_lambda_step_of(const SourceInfo& amplitudes) {
 void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals,
                         CheckReport& report) {
   if (amplitudes.amplitudes != AmplitudeKind::lambda) return;
-  Witness witness{"Lambda singles equation", WitnessStatus::unknown, {}, {}, measured.no_lambda_reason};
+  Witness witness{"Lambda equation", WitnessStatus::unknown, {}, {}, measured.no_lambda_reason};
+  const std::string files = files_of(amplitudes, integrals);
   if (!measured.lambda_singles) {
-    if (witness.note.empty()) return;
+    if (witness.note.empty()) witness.note = "the left or the right input comes in blocks";
+    report.warnings.push_back(
+        fmt::format("{}: the Lambda amplitudes are checked only weakly, by sums over them: {}.", files, witness.note));
     report.witnesses.push_back(std::move(witness));
     return;
   }
   const double step = measured.lambda_singles->step;
-  const std::string files = files_of(amplitudes, integrals);
   witness.value = step;
   witness.limit = max_lambda_step;
   witness.status = step <= max_lambda_step ? WitnessStatus::passed : WitnessStatus::failed;
   if (witness.status == WitnessStatus::failed) {
     witness.note = fmt::format(
-        "{}: the numbers do not satisfy the Lambda equation of the single excitations: the next iteration would change "
-        "the amplitudes of virtual orbital {}{} by {:.3g}; the Lambda amplitudes have a wrong sign, factor or order of "
+        "{}: the numbers do not satisfy the CCSD Lambda equations: the next iteration would change the amplitudes of "
+        "virtual orbital {}{} by {:.3g}; the Lambda amplitudes have a wrong sign, factor or order of "
         "indices or spins, are not converged, or are of another calculation (other geometry, or solved before t1 and "
         "t2).",
         files, measured.lambda_singles->a,
@@ -53,7 +55,7 @@ void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitud
   } else if (step > usual_lambda_step_of(amplitudes)) {
     report.warnings.push_back(
         fmt::format("{}: the Lambda amplitudes are not converged as usual or as stated, or some numbers are damaged: "
-                    "the next iteration would change the Lambda singles by up to {:.2g}.",
+                    "the next iteration would change the amplitudes by up to {:.2g}.",
                     files, step));
   }
   report.witnesses.push_back(std::move(witness));

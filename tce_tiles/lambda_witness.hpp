@@ -4,7 +4,7 @@
 
 namespace trifuse {
 
-/// Adds the witness "Lambda singles equation" to the report of Lambda amplitudes, and a warning if they are loosely
+/// Adds the witness "Lambda equation" to the report of Lambda amplitudes, and a warning if they are loosely
 /// converged. `integrals`: facts of the right input.
 void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals,
                         CheckReport& report);

@@ -157,12 +157,6 @@ bool SinglesEquation::complete(int s) const {
   return has_exchange(s) || std::all_of(values.begin(), values.end(), [](double t) { return t == 0.0; });
 }
 
-bool SinglesEquation::has_exchange(int s) const {
-  const auto k = static_cast<std::size_t>(s);
-  // Plain (ni|af) goes with plain (nf|ia), which antisymmetrised ovov does not contain.
-  return problem_.has_oovv[k] && (problem_.asym_oovv[k] || !problem_.asym_ovov[k]);
-}
-
 double SinglesEquation::fock(int s, std::size_t p, std::size_t q) const {
   return problem_.fock[static_cast<std::size_t>(s)][p * (o(s) + v(s)) + q];
 }

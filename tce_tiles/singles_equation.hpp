@@ -51,6 +51,12 @@ struct SinglesProblem {
   /// True if the same-spin integrals of a class are antisymmetrised. Always false for a restricted reference.
   std::array<bool, 2> asym_ovvv{}, asym_ovoo{}, asym_ovov{}, asym_oovv{};
   std::array<bool, 2> has_oovv{};  ///< true if the integrals (ni|af) are available
+
+  /// True if the equation of spin s has its term of oovv.
+  bool has_exchange(std::size_t s) const {
+    // Plain (ni|af) goes with plain (nf|ia), which antisymmetrised ovov does not contain.
+    return has_oovv[s] && (asym_oovv[s] || !asym_ovov[s]);
+  }
 };
 
 /// Delivers slabs: the parts of the large arrays that belong to one occupied orbital n of spin `u`. The other pair of
@@ -145,8 +151,7 @@ class SinglesEquation {
   /// Adds - sum_f t_nf (ni|af) to `part` [o,v], or to the sums of factors. `memory`: has room for a slab of oovv,
   /// unless factors are used.
   void add_exchange(int s, std::int64_t orbital, Buffer& memory, std::vector<double>& part);
-  /// True if the equation of spin s has its term of oovv.
-  bool has_exchange(int s) const;
+  bool has_exchange(int s) const { return problem_.has_exchange(static_cast<std::size_t>(s)); }
   /// True if the equation of spin s lacks no term: it has the term of oovv, or t1, which this term contains, is zero.
   bool complete(int s) const;
   std::vector<double> whole_residual(int s) const;  ///< R[i,a], shape [o,v], hartree

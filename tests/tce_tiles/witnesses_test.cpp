@@ -215,7 +215,11 @@ TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
       std::vector<std::string> warnings;
       const std::string found = refusal(*amplitudes, *integrals, warnings);
       EXPECT_TRUE(sentence.empty() ? found.empty() : std::regex_search(found, std::regex(sentence))) << found;
-      EXPECT_TRUE(warnings.empty()) << warnings.front();
+      // This dump lacks oovv, and blocks have no Lambda equation at all.
+      if (!found.empty()) continue;
+      ASSERT_EQ(warnings.size(), 1);
+      EXPECT_TRUE(
+          any_matches(warnings, "Lambda amplitudes are checked only weakly, by sums over them: .*(oovv|blocks)"));
     }
   };
   check([](RawDump&) {}, "");
