@@ -5,7 +5,7 @@
 #include "cxx/base/communicator.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "drivers/source_options.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse::cli {
 

@@ -26,9 +26,9 @@
 #include "drivers/machine.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/source_options.hpp"
-#include "tce_tiles/dump_arrays.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/dense/array_specs.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::cli {
 

@@ -9,9 +9,9 @@
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
 
 namespace trifuse::cli {
 

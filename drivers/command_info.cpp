@@ -11,7 +11,7 @@
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
 
 namespace trifuse::cli {
 

@@ -20,8 +20,8 @@
 #include "drivers/plan_trace.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
-#include "tce_tiles/dump_arrays.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/dense/array_specs.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::cli {
 

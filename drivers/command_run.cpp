@@ -26,8 +26,8 @@
 #include "drivers/same_options.hpp"
 #include "drivers/source_options.hpp"
 #include "drivers/stop_signals.hpp"
-#include "tce_tiles/interruptible_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
 
 namespace trifuse::cli {
 

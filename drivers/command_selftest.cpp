@@ -6,7 +6,7 @@
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "drivers/commands.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::cli {
 

@@ -9,7 +9,7 @@
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/plan/plan.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 /// Benchmarks of single CPU kernels, on tiles of the sizes that the CPU executor uses. `trifuse bench` measures whole
 /// runs.

@@ -11,9 +11,9 @@
 #include <span>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/dump_arrays.hpp"
-#include "tce_tiles/nwchem_file.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/dense/array_specs.hpp"
+#include "tce_tiles/nwchem_files/nwchem_file.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::cli {
 

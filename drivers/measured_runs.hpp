@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/prediction/prediction.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse::cli {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cxx/base/output_file.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse::cli {
 

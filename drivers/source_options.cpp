@@ -9,7 +9,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
-#include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
 
 namespace trifuse::cli {
 

@@ -7,8 +7,8 @@
 
 #include "cxx/calculation/calculation.hpp"
 #include "drivers/outputs.hpp"
-#include "tce_tiles/dump_arrays.hpp"
-#include "tce_tiles/open_source.hpp"
+#include "tce_tiles/dense/array_specs.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 
 namespace trifuse::cli {
 

@@ -5,7 +5,7 @@
 
 #include "fortran_iface/caller_source.hpp"
 #include "fortran_iface/handles.hpp"
-#include "tce_tiles/open_source.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 
 using namespace trifuse::c_interface;
 

@@ -16,7 +16,7 @@
 #include "cxx/cuda/runtime/device_copy.hpp"
 #include "fortran_iface/caller_source.hpp"
 #include "fortran_iface/handles.hpp"
-#include "tce_tiles/array_source.hpp"
+#include "tce_tiles/sources/array_source.hpp"
 
 using namespace trifuse::c_interface;
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fortran_iface/trifuse.h"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse::c_interface {
 

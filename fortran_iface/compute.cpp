@@ -17,7 +17,7 @@
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/rank_report.hpp"
 #include "cxx/report/report.hpp"
-#include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
 
 namespace trifuse::c_interface {
 

@@ -17,12 +17,12 @@
 #include "fortran_iface/handle_table.hpp"
 #include "fortran_iface/rank_server.hpp"
 #include "fortran_iface/trifuse.h"
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/memory_source.hpp"
-#include "tce_tiles/source_check.hpp"
-#include "tce_tiles/tile_source.hpp"
-#include "tce_tiles/watched_source.hpp"
-#include "tce_tiles/witnesses.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/checks/witnesses.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
+#include "tce_tiles/tiles/watched_source.hpp"
 
 /// The objects of the handles of trifuse.h, and the conversion of exceptions to a status.
 

@@ -16,7 +16,7 @@
 #include "cxx/report/precision_report.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/nwchem_options.hpp"
-#include "tce_tiles/nwchem_caller.hpp"
+#include "tce_tiles/nwchem_files/nwchem_caller.hpp"
 
 namespace {
 

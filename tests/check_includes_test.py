@@ -67,7 +67,7 @@ class Includes(MadeUpTreeTest):
         root = pathlib.Path(__file__).resolve().parents[1]
         texts = check_includes.sources(root)
         for file, header in (("cxx/plan/plan.cpp", '"cxx/plan/plan.hpp"'), ("cxx/prediction/simulation.cpp", "<queue>"),
-                             ("tce_tiles/dump_writer.cpp", '"tce_tiles/dump_writer.hpp"'), ("drivers/progress.cpp", '"drivers/progress.hpp"')):
+                             ("tce_tiles/dump_files/dump_writer.cpp", '"tce_tiles/dump_files/dump_writer.hpp"'), ("drivers/progress.cpp", '"drivers/progress.hpp"')):
             path = pathlib.Path(file)
             self.assertIn(f"#include {header}\n", texts[path])
             changed = {**texts, path: texts[path].replace(f"#include {header}\n", "")}

@@ -23,8 +23,8 @@ DEFINITION = re.compile(r"^(?:class|struct|enum class|enum)[ \t]+(\w+)[^;{(]*\{"
 
 
 def short(folder):
-    """The name of a room in the table, from its folder: `cuda/kernel` of cxx/cuda/kernel."""
-    return folder.removeprefix("cxx/")
+    """The name of a room in the table, from its folder: `cuda/kernel` of cxx/cuda/kernel, `tiles` of tce_tiles/tiles."""
+    return folder.removeprefix("cxx/").removeprefix("tce_tiles/")
 
 
 def rows(page, header):

@@ -12,10 +12,10 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/factor_source.hpp"
-#include "tce_tiles/factors_of_ranks.hpp"
-#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/factors/factors_of_ranks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
 
 namespace trifuse {
 

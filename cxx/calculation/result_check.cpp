@@ -10,7 +10,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/triples/problem.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cxx/base/blas.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse {
 

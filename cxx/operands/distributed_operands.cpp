@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/factors_of_ranks.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/factors/factors_of_ranks.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cxx/operands/factor_products.hpp"
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/factor_source.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse {
 

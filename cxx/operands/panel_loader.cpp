@@ -5,10 +5,10 @@
 #include <type_traits>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/base/copy_box.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
-#include "tce_tiles/copy_box.hpp"
-#include "tce_tiles/factor_source.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
 
 namespace trifuse {
 

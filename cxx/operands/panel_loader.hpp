@@ -8,7 +8,7 @@
 
 #include "cxx/operands/own_panels.hpp"
 #include "cxx/operands/panel_layout.hpp"
-#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 
 namespace trifuse {
 

@@ -6,7 +6,7 @@
 
 #include "cxx/base/threads.hpp"
 #include "cxx/operands/panel_loader.hpp"
-#include "tce_tiles/slabs_of_ranks.hpp"
+#include "tce_tiles/factors/slabs_of_ranks.hpp"
 
 namespace trifuse {
 

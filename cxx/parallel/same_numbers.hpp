@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cxx/base/communicator.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 

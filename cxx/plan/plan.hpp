@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cxx/triples/task.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 #pragma GCC visibility push(default)
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cxx/triples/task.hpp"
-#include "tce_tiles/tile_space.hpp"
+#include "tce_tiles/tiles/tile_space.hpp"
 
 namespace trifuse {
 

@@ -16,8 +16,8 @@
 #include "cxx/parallel/ranks.hpp"
 #include "cxx/prediction/slab_owners.hpp"
 #include "cxx/rotation/semicanonical.hpp"
-#include "tce_tiles/factor_irreps.hpp"
-#include "tce_tiles/factors_of_ranks.hpp"
+#include "tce_tiles/checks/factor_irreps.hpp"
+#include "tce_tiles/factors/factors_of_ranks.hpp"
 
 namespace trifuse {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/witnesses.hpp"
+#include "tce_tiles/checks/witnesses.hpp"
 
 namespace trifuse {
 

@@ -13,7 +13,7 @@
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/device_report.hpp"
 #include "cxx/report/precision_report.hpp"
-#include "tce_tiles/factor_source.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
 #include "trifuse_config.hpp"
 
 namespace trifuse {

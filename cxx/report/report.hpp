@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cxx/calculation/calculation.hpp"
-#include "tce_tiles/tile_source.hpp"
-#include "tce_tiles/witnesses.hpp"
+#include "tce_tiles/checks/witnesses.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 
 namespace trifuse {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "cxx/base/blas.hpp"
+#include "cxx/base/copy_box.hpp"
 #include "cxx/base/error.hpp"
-#include "tce_tiles/copy_box.hpp"
 
 extern "C" void dsyev_(const char* job, const char* triangle, const int* n, double* a, const int* lda, double* w,
                        double* work, const int* lwork, int* info);

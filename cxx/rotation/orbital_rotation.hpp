@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 

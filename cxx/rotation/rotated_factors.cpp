@@ -8,7 +8,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
-#include "tce_tiles/factor_slabs.hpp"
+#include "tce_tiles/factors/factor_slabs.hpp"
 
 namespace trifuse {
 

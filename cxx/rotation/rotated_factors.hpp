@@ -10,7 +10,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/rotation/orbital_rotation.hpp"
-#include "tce_tiles/factor_source.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
 
 namespace trifuse {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "cxx/base/copy_box.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
-#include "tce_tiles/copy_box.hpp"
 
 namespace trifuse {
 

@@ -13,7 +13,7 @@
 #include "cxx/base/communicator.hpp"
 #include "cxx/base/shared_array.hpp"
 #include "cxx/rotation/orbital_rotation.hpp"
-#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 
 namespace trifuse {
 

@@ -6,12 +6,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cxx/base/copy_box.hpp"
 #include "cxx/base/error.hpp"
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/copy_box.hpp"
-#include "tce_tiles/factors_of_ranks.hpp"
-#include "tce_tiles/memory_source.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/factors/factors_of_ranks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse {
 

@@ -9,7 +9,7 @@
 #include "cxx/rotation/orbital_rotation.hpp"
 #include "cxx/rotation/rotated_factors.hpp"
 #include "cxx/rotation/rotated_tensor.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 

@@ -7,7 +7,7 @@
 
 #include "cxx/triples/method.hpp"
 #include "cxx/triples/task.hpp"
-#include "tce_tiles/tile_space.hpp"
+#include "tce_tiles/tiles/tile_space.hpp"
 
 /// The contraction list of a task: the matrix products that make its connected triples, in either spin formulation.
 ///

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 

@@ -4,7 +4,7 @@
 
 #include "cxx/triples/method.hpp"
 #include "cxx/triples/task.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 #pragma GCC visibility push(default)
 

@@ -7,7 +7,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/triples/terms.hpp"
-#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 
 namespace trifuse {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/tile_space.hpp"
+#include "tce_tiles/tiles/tile_space.hpp"
 
 #pragma GCC visibility push(default)
 

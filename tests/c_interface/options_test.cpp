@@ -5,7 +5,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/calculation.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 #include "tests/support/refusals.hpp"
 
 /// The library refuses the same values as the setters of the C interface.

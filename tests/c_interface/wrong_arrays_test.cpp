@@ -8,8 +8,8 @@
 #include <numbers>
 #include <regex>
 
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tests/c_interface/c_interface_test_support.hpp"
 #include "tests/c_interface/dense_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"

@@ -16,12 +16,12 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/factor_arrays.hpp"
-#include "tce_tiles/interruptible_source.hpp"
-#include "tce_tiles/source_check.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/factors/factor_arrays.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -107,7 +107,7 @@ std::unique_ptr<TileSource> counted(const SyntheticMolecule& made_up, Reads& rea
   counting->header.info.amplitudes = AmplitudeKind::ccsd;  // the check evaluates the singles equation, too
   counting->arrays = std::make_shared<CountedArrays>(input.arrays, reads);
   use_factors(*counting);
-  return open_input(std::move(counting), made_up.hole_tile, made_up.particle_tile);
+  return open_dense(std::move(counting), made_up.hole_tile, made_up.particle_tile);
 }
 
 /// Checks an input as the program does. Returns what the check has measured.

@@ -11,10 +11,10 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/context.hpp"
 #include "cxx/plan/plan.hpp"
-#include "tce_tiles/dense_source.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dense/dense_source.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/factored_source.hpp"
@@ -30,7 +30,7 @@ namespace {
 using namespace trifuse::testing;
 
 std::unique_ptr<TileSource> dump_of_pyscf(const std::string& name) {
-  return open_dump((pyscf_data() / name).string(), dump_hole_tile, dump_particle_tile);
+  return open_dump((pyscf_data() / name).string(), dense_hole_tile, dense_particle_tile);
 }
 
 /// The diagonal of the Fock matrix, in the order of the orbital energies.
@@ -126,7 +126,7 @@ TEST(Orbitals, ThatAreNotCanonicalGiveTheCanonicalEnergies) {
     const TemporaryFolder folder;
     const std::string path = (folder.path() / "mixed.h5").string();
     write_dump(*mixed, path);
-    const auto dump = open_dump(path, dump_hole_tile, dump_particle_tile);
+    const auto dump = open_dump(path, dense_hole_tile, dense_particle_tile);
     EXPECT_LT(relative_difference(numbers_of(calculate(*dump)), expected), 1e-11);
     EXPECT_FALSE(has_failed(verify_source(*dump, *dump, false)));
     const HeldArrays arrays(read_raw_dump(path), HeldArrays::Layout::c_order);
@@ -279,7 +279,7 @@ TEST(FockInTriples, HasAllItsValuesInADump) {
     const TemporaryFolder folder;
     const std::string path = (folder.path() / "dump.h5").string();
     write_dump(input, path);
-    EXPECT_EQ(open_dump(path, dump_hole_tile, dump_particle_tile)->info().fock_in_triples, stated);
+    EXPECT_EQ(open_dump(path, dense_hole_tile, dense_particle_tile)->info().fock_in_triples, stated);
   }
 }
 

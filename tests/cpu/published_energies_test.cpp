@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/open_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/molecules.hpp"

@@ -9,7 +9,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::testing {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
-#include "tce_tiles/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
 #include "tests/support/arrays_of_molecules.hpp"
 #include "tests/support/molecules.hpp"
 

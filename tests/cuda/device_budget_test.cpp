@@ -17,7 +17,7 @@
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/operands/factor_products.hpp"
 #include "cxx/plan/plan.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 #include "tests/support/factored_source.hpp"
 #include "tests/support/float_slices.hpp"
 #include "tests/support/problems.hpp"

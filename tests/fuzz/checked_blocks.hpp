@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tce_tiles/hdf5_checksums.hpp"
+#include "tce_tiles/hdf5/hdf5_checksums.hpp"
 
 namespace trifuse::testing {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tests/fuzz/mutation.hpp"
 #include "tests/fuzz/trial.hpp"
 #include "tests/support/expected_energies.hpp"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/open_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 #include "tests/fuzz/mistakes.hpp"
 #include "tests/fuzz/right_numbers.hpp"
 #include "tests/fuzz/trial.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 

@@ -18,8 +18,8 @@
 #include <string>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/open_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 #include "tests/support/calculations.hpp"
 
 /// Attempts to compute with damaged files. They run in other processes, so that a crash or an endless loop is only one

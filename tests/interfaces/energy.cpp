@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "cxx/calculation/calculation.hpp"
-#include "tce_tiles/open_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 
 int main(int argc, char** argv) try {
   if (argc != 2) return 2;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 #include "tests/nwchem/symbols.hpp"
 
 /// Computes whole molecules through the symbols. The loop has the tasks, rows, filters, blocks and buffers of NWChem's

@@ -6,7 +6,7 @@
 
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 #include "trifuse_config.hpp"
 
 /// A program of somebody else: E(T) of a made-up molecule from the reference and the CPU executor of an installed

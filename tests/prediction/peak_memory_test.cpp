@@ -7,7 +7,7 @@
 #include "cxx/operands/distributed_operands.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/prediction/prediction.hpp"
-#include "tce_tiles/factors_of_ranks.hpp"
+#include "tce_tiles/factors/factors_of_ranks.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cxx/prediction/prediction.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 /// Runs that were measured on H200 GPUs, and their predictions. drivers/docs/performance-gpu.md has all numbers.
 namespace trifuse::testing {

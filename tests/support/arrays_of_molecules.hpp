@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tce_tiles/dump_writer.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"

@@ -10,7 +10,7 @@
 
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/triples/problem.hpp"
-#include "tce_tiles/factor_source.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tce_tiles/array_source.hpp"
-#include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
+#include "tce_tiles/sources/array_source.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cxx/triples/task.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 /// Made-up molecules of every kind, small enough for the reference evaluation.
 namespace trifuse::testing {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/nwchem_caller.hpp"
-#include "tce_tiles/nwchem_source.hpp"
-#include "tce_tiles/nwchem_table.hpp"
+#include "tce_tiles/nwchem_files/nwchem_caller.hpp"
+#include "tce_tiles/nwchem_files/nwchem_source.hpp"
+#include "tce_tiles/nwchem_files/nwchem_table.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 
 namespace trifuse::testing {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
 
 namespace trifuse::testing {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "tce_tiles/tile_space.hpp"
+#include "tce_tiles/tiles/tile_space.hpp"
 
 namespace trifuse::testing {
 

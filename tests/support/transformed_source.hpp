@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
 
 /// Sources with the same wave function in other orbitals.
 namespace trifuse::testing {

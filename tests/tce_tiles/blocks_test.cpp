@@ -1,4 +1,4 @@
-#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/nwchem_layout.hpp"
+#include "tce_tiles/nwchem_files/nwchem_layout.hpp"
 
 namespace trifuse {
 namespace {

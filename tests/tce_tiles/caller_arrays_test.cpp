@@ -6,12 +6,12 @@
 #include <functional>
 #include <limits>
 
-#include "tce_tiles/caller_arrays.hpp"
-#include "tce_tiles/dump_check.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/memory_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/sources/caller_arrays.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
@@ -57,8 +57,8 @@ Measurements measure_in_boxes(const HeldArrays& held, Reference reference, std::
   info.reference = reference;
   DenseInput input;
   input.arrays = std::make_shared<CallerArrays>(info.path, held.arrays());
-  input.header = read_dump_header(*input.arrays, info);
-  const auto check = make_dump_check(input, {.test_with = &input, .threads = 2, .box_doubles = box_doubles});
+  input.header = read_dense_header(*input.arrays, info);
+  const auto check = make_dense_check(input, {.test_with = &input, .threads = 2, .box_doubles = box_doubles});
   for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
   return check->measurements();
 }
@@ -104,7 +104,7 @@ class CallerArraysOfDumps : public ::testing::TestWithParam<std::string> {
  protected:
   CallerArraysOfDumps() : path_((folder_.path() / "dump.h5").string()) {
     write_dump(*open_dump_of(GetParam()), path_);
-    file_ = open_dump(path_, dump_hole_tile, dump_particle_tile);
+    file_ = open_dump(path_, dense_hole_tile, dense_particle_tile);
     raw_ = read_raw_dump(path_);
   }
   TemporaryFolder folder_;

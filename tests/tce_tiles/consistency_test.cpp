@@ -1,4 +1,4 @@
-#include "tce_tiles/consistency.hpp"
+#include "tce_tiles/checks/consistency.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
 
 namespace trifuse::testing {
 namespace {

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <thread>
 
-#include "tce_tiles/dump_check.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {
@@ -41,8 +41,8 @@ class DumpRoundTrip : public DumpTest, public ::testing::WithParamInterface<Case
 TEST_P(DumpRoundTrip, PlainArraysGiveEveryBlock) {
   const DenseMolecule m(GetParam().orbitals, 1);
   raw_dump(m).write(file("plain.h5"));
-  check_dump(file("plain.h5"));
-  check_dump(file("plain.h5"), {.box_doubles = 1});
+  check_dense(file("plain.h5"));
+  check_dense(file("plain.h5"), {.box_doubles = 1});
   for (const auto& [hole_tile, particle_tile] : {std::pair{1, 1}, {2, 3}, {40, 40}}) {
     const auto source = open_dump(file("plain.h5"), hole_tile, particle_tile);
     EXPECT_TRUE(source->has_integrals());
@@ -57,8 +57,8 @@ TEST_P(DumpRoundTrip, WrittenDumpGivesEveryBlock) {
   using enum WriteOptions::Layout;
   for (const auto& [layout, box] : {std::pair{automatic, std::int64_t{1} << 20}, {contiguous, 1}, {compressed, 100}}) {
     write_dump(memory, file("written.h5"), {.overwrite = true, .layout = layout, .box_doubles = box});
-    check_dump(file("written.h5"));
-    check_dump(file("written.h5"), {.box_doubles = 30});
+    check_dense(file("written.h5"));
+    check_dense(file("written.h5"), {.box_doubles = 30});
     for (const auto& [hole_tile, particle_tile] : {std::pair{1, 2}, {2, 1}, {3, 40}}) {
       const auto source = open_dump(file("written.h5"), hole_tile, particle_tile);
       EXPECT_TRUE(source->has_fock());

@@ -1,4 +1,4 @@
-#include "tce_tiles/dump_seal.hpp"
+#include "tce_tiles/dump_files/dump_seal.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,13 +9,13 @@
 #include <numeric>
 #include <random>
 
-#include "tce_tiles/block_sums.hpp"
-#include "tce_tiles/box_runs.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/hdf5_writer.hpp"
-#include "tce_tiles/open_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "cxx/base/box_runs.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/hdf5/block_sums.hpp"
+#include "tce_tiles/hdf5/hdf5_writer.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {

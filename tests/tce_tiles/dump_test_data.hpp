@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/dump_check.hpp"
-#include "tce_tiles/dump_file.hpp"
-#include "tce_tiles/dump_layout.hpp"
-#include "tce_tiles/hdf5_file.hpp"
-#include "tce_tiles/hdf5_writer.hpp"
-#include "tce_tiles/memory_source.hpp"
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/dense/dense_input.hpp"
+#include "tce_tiles/dump_files/dump_file.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
+#include "tce_tiles/hdf5/hdf5_writer.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 /// Random molecules as dense spin-orbital tensors. Tests compare the elements of tiles with them.
 namespace trifuse::testing {
@@ -313,8 +313,8 @@ inline void remove_seal(const std::string& path) {
   H5Fclose(file);
 }
 
-inline std::vector<double> check_dump(const std::string& path, const DumpCheck& check = {}) {
-  return trifuse::check_dump(DumpFile::open(path), check);
+inline std::vector<double> check_dense(const std::string& path, const DenseCheck& check = {}) {
+  return trifuse::check_dense(DumpFile::open(path), check);
 }
 
 /// The dump of `m` as another program would write it, with Mulliken integrals that are not antisymmetrised.

@@ -5,10 +5,10 @@
 #include <fstream>
 #include <limits>
 
-#include "tce_tiles/dump_check.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/hdf5_writer.hpp"
+#include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/hdf5/hdf5_writer.hpp"
 #include "tests/support/unprivileged.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
@@ -34,16 +34,16 @@ class DumpValidation : public DumpTest {
     dump.write(path_);
     expect_open(part);
   }
-  /// For a dump that opens without an error, but breaks a rule that only `check_dump` tests. Any number of processes
+  /// For a dump that opens without an error, but breaks a rule that only `check_dense` tests. Any number of processes
   /// and any box size must find the error. `single_mistake`: exactly one of three processes must find it.
   void expect_check(const RawDump& dump, const std::string& part, bool single_mistake = false) {
     dump.write(path_);
     for (const std::int64_t box : {1, 30, 1 << 20}) {
-      expect(part, [&] { check_dump(path_, {.box_doubles = box}); });
+      expect(part, [&] { check_dense(path_, {.box_doubles = box}); });
       int noticed = 0;
       for (int k = 0; k < 3; ++k) {
         try {
-          check_dump(path_, {.part = k, .parts = 3, .box_doubles = box});
+          check_dense(path_, {.part = k, .parts = 3, .box_doubles = box});
         } catch (const InputError&) {
           ++noticed;
         }
@@ -278,7 +278,7 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
         "ovoo_bbbb", "ovov_aaaa", "ovov_bbbb"}}};
   for (const auto& [good, names] : dumps) {
     good.write(path_);
-    EXPECT_NO_THROW(check_dump(path_));
+    EXPECT_NO_THROW(check_dense(path_));
     for (const std::string& name : names) {
       RawDump dump = good;
       // Symmetry ties [0,1,0,1] to another element, because each exchanged pair has different indices.
@@ -287,7 +287,7 @@ TEST_F(DumpValidation, SymmetriesOfTheArrays) {
       data.values[static_cast<std::size_t>((n[1] + 0) * n[2] * n[3] + 1)] += 3e-7;
       expect_check(dump, "dataset '" + name + "' breaks its symmetry: element [", true);
       if (!name.starts_with("t2")) {
-        EXPECT_NO_THROW(check_dump(path_, {.integrals = false}));
+        EXPECT_NO_THROW(check_dense(path_, {.integrals = false}));
       }
     }
   }
@@ -321,7 +321,7 @@ TEST_F(DumpValidation, ArraysOfTheEnergyMustBeSymmetricToRounding) {
       expect_check(dump, "dataset '" + std::string(name) + "' breaks its symmetry: element [", true);
     } else {
       dump.write(path_);
-      EXPECT_NO_THROW(check_dump(path_));
+      EXPECT_NO_THROW(check_dense(path_));
     }
   }
 }
@@ -334,14 +334,14 @@ TEST_F(DumpValidation, ThreadsReportTheFirstMistake) {
   dump.write(path_);
   for (const int threads : {1, 2, 5}) {
     expect("dataset 'ovoo' holds a value that is not finite",
-           [&] { check_dump(path_, {.threads = threads, .box_doubles = 1}); });
+           [&] { check_dense(path_, {.threads = threads, .box_doubles = 1}); });
   }
   for (double& value : dump.datasets["ovvv"].values) value = 1e7;
   const auto first_of_t2 = dump.datasets["t2"].values.begin();
   std::fill(first_of_t2 + 2, dump.datasets["t2"].values.end(), 1e5);
   dump.write(path_);
   for (int n = 0; n < 20; ++n) {
-    expect("a value in dataset 't2' is 1e+05", [&] { check_dump(path_, {.threads = 4, .box_doubles = 1}); });
+    expect("a value in dataset 't2' is 1e+05", [&] { check_dense(path_, {.threads = 4, .box_doubles = 1}); });
   }
 }
 
@@ -351,7 +351,7 @@ TEST_F(DumpValidation, SymmetriesOfAntisymmetrisedArrays) {
       {"asym_ovvv_aaaa", {0, 1, 2, 0}}, {"asym_ovoo_bbbb", {0, 1, 1, 0}}, {"asym_ovov_aaaa", {0, 1, 1, 2}}};
   for (const auto& [name, element] : elements) {
     write_dump(memory_source(m, 2, 2), path_, {.overwrite = true});
-    EXPECT_NO_THROW(check_dump(path_));
+    EXPECT_NO_THROW(check_dense(path_));
     remove_seal(path_);
     const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
@@ -367,7 +367,7 @@ TEST_F(DumpValidation, SymmetriesOfAntisymmetrisedArrays) {
     for (const std::int64_t box : {1, 30, 1 << 20}) {
       const std::string plain = std::string(name).substr(5);
       expect("needed (integrals that are not antisymmetrised have the name '" + plain + "'); check",
-             [&] { check_dump(path_, {.box_doubles = box}); });
+             [&] { check_dense(path_, {.box_doubles = box}); });
     }
   }
 }
@@ -388,7 +388,7 @@ TEST_F(DumpValidation, NumbersBeyondAnyReasonableSize) {
 TEST_F(DumpValidation, ElementsThatTheIrrepsForbid) {
   const DenseMolecule m(closed_shell({0, 1}, {0, 0, 1}), 8);
   raw_dump(m).write(path_);
-  EXPECT_NO_THROW(check_dump(path_));
+  EXPECT_NO_THROW(check_dense(path_));
   for (const char* name : {"ovvv", "ovoo", "ovov", "t2"}) {
     RawDump dump = raw_dump(m);
     // Elements with exactly one index outside irrep 0 must be zero. All elements change alike, so symmetry stays.

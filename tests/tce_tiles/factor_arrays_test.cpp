@@ -1,4 +1,4 @@
-#include "tce_tiles/factor_arrays.hpp"
+#include "tce_tiles/factors/factor_arrays.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/caller_arrays.hpp"
-#include "tce_tiles/factor_check.hpp"
-#include "tce_tiles/factor_slabs.hpp"
+#include "tce_tiles/checks/factor_check.hpp"
+#include "tce_tiles/factors/factor_slabs.hpp"
+#include "tce_tiles/sources/caller_arrays.hpp"
 #include "tests/support/refusals.hpp"
 
 namespace trifuse {

@@ -1,4 +1,4 @@
-#include "tce_tiles/factor_irreps.hpp"
+#include "tce_tiles/checks/factor_irreps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/caller_arrays.hpp"
-#include "tce_tiles/factor_arrays.hpp"
+#include "tce_tiles/factors/factor_arrays.hpp"
+#include "tce_tiles/sources/caller_arrays.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/thread_communicator.hpp"
 

@@ -1,4 +1,4 @@
-#include "tce_tiles/factor_singles.hpp"
+#include "tce_tiles/checks/factor_singles.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/dump_arrays.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/factor_uses.hpp"
-#include "tce_tiles/factors_of_ranks.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/dense/array_specs.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/factors/factor_uses.hpp"
+#include "tce_tiles/factors/factors_of_ranks.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 #include "tests/support/thread_communicator.hpp"
 
 namespace trifuse::testing {

@@ -1,4 +1,4 @@
-#include "tce_tiles/factor_stages.hpp"
+#include "tce_tiles/checks/factor_stages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tce_tiles/caller_arrays.hpp"
-#include "tce_tiles/factor_arrays.hpp"
+#include "tce_tiles/factors/factor_arrays.hpp"
+#include "tce_tiles/sources/caller_arrays.hpp"
 #include "tests/support/thread_communicator.hpp"
 
 /// The check of an input with factors by several ranks, which read each factor once.
@@ -85,7 +85,7 @@ class ConvergedMolecule {
   /// What a single process finds.
   SinglesResidual residual() {
     const DenseInput all = input();
-    const auto check = make_dump_check(all, {.test_with = &all});
+    const auto check = make_dense_check(all, {.test_with = &all});
     for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
     return check->measurements().singles.value();
   }
@@ -143,7 +143,7 @@ double step_of_ranks(ConvergedMolecule& molecule, int ranks, bool with_arrays) {
       [&](Communicator& communicator) {
         const DenseInput input = molecule.input();
         const auto check =
-            make_dump_check(input, {.test_with = &input, .part = communicator.rank(), .parts = ranks, .threads = 1});
+            make_dense_check(input, {.test_with = &input, .part = communicator.rank(), .parts = ranks, .threads = 1});
         for (int stage = 0; stage < check->stages(); ++stage) {
           check->read_together(stage, communicator);
           std::vector<double> found = check->run(stage);

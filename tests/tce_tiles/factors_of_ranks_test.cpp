@@ -1,4 +1,4 @@
-#include "tce_tiles/factors_of_ranks.hpp"
+#include "tce_tiles/factors/factors_of_ranks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/caller_arrays.hpp"
-#include "tce_tiles/factor_arrays.hpp"
-#include "tce_tiles/factor_rows.hpp"
-#include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/factors/factor_arrays.hpp"
+#include "tce_tiles/factors/factor_rows.hpp"
+#include "tce_tiles/sources/caller_arrays.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
 #include "tests/support/thread_communicator.hpp"
 
 /// Factors of holes, of which each rank of a job reads a part.

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/hdf5_file.hpp"
-#include "tce_tiles/hdf5_filters.hpp"
-#include "tce_tiles/hdf5_writer.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
+#include "tce_tiles/hdf5/hdf5_filters.hpp"
+#include "tce_tiles/hdf5/hdf5_writer.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 

@@ -1,4 +1,5 @@
-#include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
+#include "cxx/base/shape_text.hpp"
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -6,8 +7,8 @@
 #include <numeric>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/dense_arrays.hpp"
-#include "tce_tiles/hdf5_writer.hpp"
+#include "tce_tiles/dense/dense_arrays.hpp"
+#include "tce_tiles/hdf5/hdf5_writer.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {

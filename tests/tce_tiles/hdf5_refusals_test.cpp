@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/hdf5_checksums.hpp"
-#include "tce_tiles/hdf5_file.hpp"
+#include "tce_tiles/hdf5/hdf5_checksums.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 

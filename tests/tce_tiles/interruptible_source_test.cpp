@@ -1,12 +1,12 @@
-#include "tce_tiles/interruptible_source.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/factor_slabs.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/factors/factor_slabs.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::testing {
 namespace {

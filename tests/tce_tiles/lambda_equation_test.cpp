@@ -1,4 +1,4 @@
-#include "tce_tiles/lambda_equation.hpp"
+#include "tce_tiles/checks/lambda_equation.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/dump_file.hpp"
-#include "tce_tiles/dump_slabs.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/lambda_check.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/dense_slabs.hpp"
+#include "tce_tiles/checks/lambda_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_file.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
 
 /// The Lambda amplitudes of PySCF satisfy the Lambda equations: that of the single excitations with factors, that
 /// without ladders with other integrals. Changed amplitudes do not.
@@ -113,7 +113,7 @@ struct Molecule {
   }
 
   DumpFile right, left;
-  DumpSlabs right_slabs, left_slabs;
+  DenseSlabs right_slabs, left_slabs;
   LambdaProblem problem;
 };
 

@@ -1,4 +1,4 @@
-#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <random>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/nwchem_movecs.hpp"
-#include "tce_tiles/nwchem_output.hpp"
-#include "tce_tiles/nwchem_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/nwchem_files/nwchem_movecs.hpp"
+#include "tce_tiles/nwchem_files/nwchem_output.hpp"
+#include "tce_tiles/nwchem_files/nwchem_source.hpp"
 #include "tests/support/unprivileged.hpp"
 
 /// Damaged files: each must be refused with one sentence that names the file.

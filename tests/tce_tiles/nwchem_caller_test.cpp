@@ -1,10 +1,10 @@
-#include "tce_tiles/nwchem_caller.hpp"
+#include "tce_tiles/nwchem_files/nwchem_caller.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "tce_tiles/blocks.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 #include "tests/support/nwchem_program.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"

@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/consistency.hpp"
-#include "tce_tiles/nwchem_layout.hpp"
-#include "tce_tiles/nwchem_source.hpp"
+#include "tce_tiles/checks/consistency.hpp"
+#include "tce_tiles/nwchem_files/nwchem_layout.hpp"
+#include "tce_tiles/nwchem_files/nwchem_source.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
 
 /// Reads all dumps of tests/data/nwchem and compares them with the output of NWChem.
 namespace trifuse::testing {

@@ -1,9 +1,9 @@
-#include "tce_tiles/nwchem_output.hpp"
+#include "tce_tiles/nwchem_files/nwchem_output.hpp"
 
 #include <gtest/gtest.h>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/nwchem_file.hpp"
+#include "tce_tiles/nwchem_files/nwchem_file.hpp"
 
 namespace trifuse::testing {
 namespace {

@@ -1,9 +1,9 @@
-#include "tce_tiles/nwchem_rebuild.hpp"
+#include "tce_tiles/nwchem_files/nwchem_rebuild.hpp"
 
 #include <gtest/gtest.h>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/nwchem_layout.hpp"
+#include "tce_tiles/nwchem_files/nwchem_layout.hpp"
 
 namespace trifuse::testing {
 namespace {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/nwchem_source.hpp"
+#include "tce_tiles/nwchem_files/nwchem_source.hpp"
 
 /// The dumps in tests/data/nwchem, and copies of them that tests may damage.
 namespace trifuse::testing {

@@ -1,4 +1,4 @@
-#include "tce_tiles/row_sums.hpp"
+#include "tce_tiles/sources/row_sums.hpp"
 
 #include <gtest/gtest.h>
 

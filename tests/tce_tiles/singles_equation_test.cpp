@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "nwchem_test_data.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
 
 /// The CCSD singles equation holds for amplitudes and integrals of other programs. It does not hold for damaged data.
 namespace trifuse::testing {

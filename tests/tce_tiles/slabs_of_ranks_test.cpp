@@ -1,4 +1,4 @@
-#include "tce_tiles/slabs_of_ranks.hpp"
+#include "tce_tiles/factors/slabs_of_ranks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tce_tiles/synthetic_factors.hpp"
+#include "tce_tiles/sources/synthetic_factors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/blocks.hpp"
-#include "tce_tiles/dump_check.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/memory_source.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
@@ -117,7 +117,7 @@ TEST(SyntheticFactors, TheCheckMakesIntegralsOnlyIfIrrepsForbidSome) {
     DenseInput input = *dense_input_of(*source);
     const auto arrays = std::make_shared<OpenedArrays>(input.arrays);
     input.arrays = arrays;
-    check_dump(input);
+    check_dense(input);
     EXPECT_EQ(arrays->opened["t2"], 1);
     for (const char* const name : {"ovov", "ovoo"}) EXPECT_EQ(arrays->opened[name], irreps == 1 ? 0 : 1) << name;
     // FactorIrreps makes these from factors of a few particles at a time.

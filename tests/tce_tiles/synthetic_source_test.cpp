@@ -1,4 +1,4 @@
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tce_tiles/tile_space.hpp"
+#include "tce_tiles/tiles/tile_space.hpp"
 
 #include <gtest/gtest.h>
 

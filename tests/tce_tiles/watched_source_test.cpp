@@ -1,4 +1,4 @@
-#include "tce_tiles/watched_source.hpp"
+#include "tce_tiles/tiles/watched_source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/open_source.hpp"
+#include "tce_tiles/sources/open_source.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"

@@ -1,4 +1,4 @@
-#include "tce_tiles/witnesses.hpp"
+#include "tce_tiles/checks/witnesses.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <regex>
 
 #include "cxx/base/error.hpp"
-#include "tce_tiles/dump_source.hpp"
-#include "tce_tiles/dump_writer.hpp"
-#include "tce_tiles/source_check.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"

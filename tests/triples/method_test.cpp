@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tce_tiles/tile_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 #include "tests/support/other_methods.hpp"
 
 /// The description of a method: names, text for journals, and the order of its sums.

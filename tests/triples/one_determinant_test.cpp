@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "tce_tiles/memory_source.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/tile_spaces.hpp"
 

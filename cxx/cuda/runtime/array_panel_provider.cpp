@@ -5,11 +5,11 @@
 #include <memory>
 #include <utility>
 
+#include "cxx/base/copy_box.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/kernel/array_panel.hpp"
 #include "cxx/cuda/runtime/staged_copy.hpp"
-#include "tce_tiles/copy_box.hpp"
-#include "tce_tiles/dense_source.hpp"
+#include "tce_tiles/dense/dense_source.hpp"
 
 namespace trifuse::gpu {
 

@@ -7,7 +7,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/kernel/check.hpp"
 #include "cxx/cuda/schedule/exchange_handle.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse::gpu {
 

@@ -16,7 +16,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/plan/plan.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::gpu {
 

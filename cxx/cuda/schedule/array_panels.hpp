@@ -5,7 +5,7 @@
 
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/triples/problem.hpp"
-#include "tce_tiles/dense_arrays.hpp"
+#include "tce_tiles/dense/dense_arrays.hpp"
 
 /// The numbers of panels in the dense arrays of a closed shell: t2[i,j,a,b], ovvv[i,a,b,c] = (ia|bc), ovoo[i,a,j,k] =
 /// (ia|jk) and ovov[i,a,j,b] = (ia|jb). In the spin-adapted formulation each number of a panel is one number of an

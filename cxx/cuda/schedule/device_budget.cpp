@@ -13,7 +13,7 @@
 #include "cxx/cuda/schedule/slab_shape.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
-#include "tce_tiles/tile_sizes.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse::gpu {
 

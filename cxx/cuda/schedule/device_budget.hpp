@@ -8,7 +8,7 @@
 #include "cxx/cuda/schedule/configuration.hpp"
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/triples/problem.hpp"
-#include "tce_tiles/tile_space.hpp"
+#include "tce_tiles/tiles/tile_space.hpp"
 
 /// How a run divides the memory of a GPU. The executor and the prediction call these functions; tests run them without
 /// a GPU. All amounts without a unit are bytes.

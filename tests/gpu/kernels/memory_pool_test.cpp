@@ -12,7 +12,7 @@
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/pinned_mapping.hpp"
-#include "tce_tiles/synthetic_source.hpp"
+#include "tce_tiles/sources/synthetic_source.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 
 /// Memory that outlives a calculation.

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "tce_tiles/nwchem_caller.hpp"
+#include "tce_tiles/nwchem_files/nwchem_caller.hpp"
 #include "tests/nwchem/task_loop.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/nwchem_program.hpp"

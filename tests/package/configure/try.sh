@@ -57,7 +57,7 @@ case $case in
     hdf5=$(dirname "$folder"/debian/usr/lib/*/hdf5/openmpi/libhdf5.so)
     configure "-DHDF5_ROOT=$hdf5" || { cat "$folder/log" >&2; fail "A parallel HDF5 was not accepted."; }
     grep -q "HDF5 is a parallel one" "$folder/log" || fail "The parallel HDF5 was not taken."
-    compile CMakeFiles/trifuse.dir/tce_tiles/hdf5_file.cpp.o
+    compile CMakeFiles/trifuse.dir/tce_tiles/hdf5/hdf5_file.cpp.o
     ;;
   fetch)
     # Archives like those that TRIFUSE_FETCH downloads, of the headers that are installed here, and their list.

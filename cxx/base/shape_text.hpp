@@ -1,0 +1,17 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace trifuse {
+
+/// A shape as text, e.g. "[3,4]".
+inline std::string shape_text(std::span<const std::int64_t> shape) {
+  return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+}  // namespace trifuse

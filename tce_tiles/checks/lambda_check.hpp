@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/checks/lambda_equation.hpp"
+#include "tce_tiles/checks/lambda_ladder_free.hpp"
+
+namespace trifuse {
+
+/// Reads the small arrays of the Lambda equation: those of `right`, and lambda1 of `left`. Throws InputError if an
+/// array is missing or wrong.
+LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& right);
+
+/// Appends stages to the check of left-hand amplitudes: a Lambda equation, of the single excitations if the integrals
+/// come from factors (lambda_equation.hpp), else without ladders (lambda_ladder_free.hpp). Returns `check` itself if
+/// the amplitudes are no Lambda amplitudes. If the integrals do not suffice, the measurements contain the reason.
+///
+/// `left`: the amplitudes that `check` checks. `right`: the input with t1, t2, the Fock matrix and the integrals.
+/// `share`: its part, parts, threads and stop count. Both inputs must outlive the check.
+std::unique_ptr<SourceCheck> with_lambda_equation(std::unique_ptr<SourceCheck> check, const DenseInput& left,
+                                                  const DenseInput& right, const DenseCheck& share);
+
+}  // namespace trifuse

@@ -1,0 +1,336 @@
+#include "tce_tiles/checks/lambda_ladder_free.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cxx/base/blas.hpp"
+#include "cxx/base/share_among_threads.hpp"
+#include "tce_tiles/checks/lambda_products.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
+
+namespace trifuse {
+
+LambdaLadderFree::LambdaLadderFree(LambdaProblem problem, const DenseSlabs& right, const SinglesSlabs& left,
+                                   std::int64_t most_doubles)
+    : problem_(std::move(problem)), right_(right), left_(left), most_doubles_(most_doubles) {
+  for (int s = 0; s < spins(); ++s) x_[at(s)] = problem_.combination(s);
+}
+
+/// The arrays of a pass that parts add up, always in the same order.
+std::vector<LambdaLadderFree::Numbers*> LambdaLadderFree::sums_of(int pass) {
+  std::vector<Numbers*> all;
+  for (std::size_t s = 0; s < 2; ++s) {
+    First& a = first_[s];
+    Second& b = second_[s];
+    Third& c = third_[s];
+    if (pass == 0) all.insert(all.end(), {&a.nu, &a.g, &a.h, &a.p, &a.q, &a.k, &a.j, &a.m, &a.xo_vv});
+    if (pass == 1) all.insert(all.end(), {&b.b, &b.n, &b.eta});
+    if (pass == 2) all.insert(all.end(), {&c.k, &c.eta});
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      if (pass == 0) all.insert(all.end(), {&a.lambda_x[kind], &a.xv_oo[kind], &a.ov_xo[kind], &a.xv_ov[kind]});
+      if (pass == 1) all.insert(all.end(), {&b.direct[kind], &b.other[kind]});
+    }
+  }
+  return all;
+}
+
+void LambdaLadderFree::allocate(int pass) {
+  for (int s = 0; s < spins(); ++s) {
+    const std::size_t ov = at(o(s) * v(s)), vv = at(v(s) * v(s)), oo = at(o(s) * o(s));
+    First& a = first_[at(s)];
+    Second& b = second_[at(s)];
+    Third& c = third_[at(s)];
+    if (pass == 0) {
+      for (Numbers* each : {&a.nu, &a.k, &a.j}) each->assign(ov, 0.0);
+      for (Numbers* each : {&a.g, &a.p}) each->assign(vv, 0.0);
+      for (Numbers* each : {&a.h, &a.q, &a.m}) each->assign(oo, 0.0);
+      a.xo_vv.assign(at(o(s)) * vv, 0.0);
+    } else if (pass == 1) {
+      for (Numbers* each : {&b.b, &b.n}) each->assign(ov, 0.0);
+      b.eta.assign(at(v(s)), 0.0);
+    } else {
+      c.k.assign(vv, 0.0);
+      c.eta.assign(at(v(s)), 0.0);
+    }
+    for (int kind = 0; kind < 2; ++kind) {
+      const int r = other(s, kind);
+      if (pass == 0) {
+        a.lambda_x[at(kind)].assign(at(o(r) * v(s) * v(r)), 0.0);
+        a.xv_oo[at(kind)].assign(at(v(s) * o(r) * o(r)), 0.0);
+        a.ov_xo[at(kind)].assign(at(o(r) * v(r) * o(s)), 0.0);
+        a.xv_ov[at(kind)].assign(at(v(s) * o(r) * v(r)), 0.0);
+      } else if (pass == 1 && has_integrals(kind)) {
+        b.direct[at(kind)].assign(at(o(s) * v(s) * v(r)), 0.0);
+        b.other[at(kind)].assign(at(o(s) * v(r) * v(r)), 0.0);
+      }
+    }
+  }
+}
+
+std::vector<double> LambdaLadderFree::run(int pass, int part, int parts, int threads, const std::atomic<bool>* stop) {
+  allocate(pass);
+  if (pass == 2) {
+    for (int u = 0; u < spins(); ++u) {
+      for (int kind = 0; kind < 2; ++kind) {
+        if (has_integrals(kind)) add_third(u, kind, part, parts, threads, stop);
+      }
+    }
+  } else {
+    std::vector<std::pair<int, std::int64_t>> jobs;
+    for (int p = 0; p < spins(); ++p) {
+      for (std::int64_t n = part; n < o(p) && v(p) > 0; n += parts) jobs.emplace_back(p, n);
+    }
+    share_among_threads<LambdaSlabs>(jobs.size(), threads, [&](std::size_t k, LambdaSlabs& slabs) {
+      stop_reading(stop);
+      if (pass == 0) add_first(jobs[k].first, jobs[k].second, slabs);
+      if (pass == 1) add_second(jobs[k].first, jobs[k].second, slabs);
+    });
+  }
+  std::vector<double> all;
+  for (const Numbers* each : sums_of(pass)) all.insert(all.end(), each->begin(), each->end());
+  return all;
+}
+
+void LambdaLadderFree::accept(int pass, std::span<const double> sums) {
+  for (Numbers* each : sums_of(pass)) {
+    std::copy_n(sums.begin(), each->size(), each->begin());
+    sums = sums.subspan(each->size());
+  }
+  if (pass == 0) finish_first();
+}
+
+/// Antisymmetrises the integrals with x, and computes what needs only sums of the first pass.
+void LambdaLadderFree::finish_first() {
+  for (int s = 0; s < spins(); ++s) {
+    First& of = first_[at(s)];
+    const std::int64_t o_s = o(s), v_s = v(s);
+    sigma_[at(s)] = l1(s);
+    add_scaled(-1.0, of.nu.data(), sigma_[at(s)]);
+    d_[at(s)] = of.g;
+    multiply_add(true, false, v_s, v_s, o_s, -1.0, of.nu.data(), v_s, t1(s).data(), v_s, d_[at(s)].data(), v_s);
+    e_[at(s)] = of.h;
+    multiply_add(false, true, o_s, o_s, v_s, -1.0, of.nu.data(), v_s, t1(s).data(), v_s, e_[at(s)].data(), o_s);
+    if (problem_.restricted) {
+      for (auto* each : {&of.xv_oo, &of.ov_xo, &of.xv_ov}) (*each)[0] = (*each)[1];
+    }
+  }
+  for (int s = 0; s < spins(); ++s) {
+    First& of = first_[at(s)];
+    const std::int64_t o_s = o(s), v_s = v(s);
+    Numbers& coulomb = coulomb_[at(s)];
+    coulomb.assign(at(v_s), 0.0);
+    for (int kind = 0; kind < 2; ++kind) {
+      // Antisymmetrised (ij|ab) contains the other term of equal spins.
+      if (is_asym(problem_.asym_oovv, s, kind)) continue;
+      const Numbers& w = sigma_[at(other(s, kind))];
+      multiply_add(false, false, v_s, 1, std::ssize(w), 1.0, of.xv_ov[at(kind)].data(), std::ssize(w), w.data(), 1,
+                   coulomb.data(), 1);
+    }
+    contract_first(-1.0, o_s, v_s, v_s, of.xo_vv.data(), sigma_[at(s)].data(), coulomb.data());
+    if (!is_asym(problem_.asym_ovoo, s, 0)) {
+      for (std::int64_t e = 0; e < v_s; ++e) {
+        for (std::int64_t nj = 0; nj < o_s * o_s; ++nj) {
+          of.xv_oo[0][at(e * o_s * o_s + nj)] -= of.ov_xo[0][at((nj / o_s * v_s + e) * o_s + nj % o_s)];
+        }
+      }
+    }
+    if (is_asym(problem_.asym_ovov, s, 0)) continue;
+    const Numbers plain = of.xv_ov[0];
+    for (std::int64_t e = 0; e < v_s; ++e) {
+      for (std::int64_t mf = 0; mf < o_s * v_s; ++mf) {
+        of.xv_ov[0][at(e * o_s * v_s + mf)] -= plain[at((mf % v_s * o_s + mf / v_s) * v_s + e)];
+      }
+    }
+  }
+}
+
+/// The integrals (nf|ea) of one kind. A part has some orbitals f.
+void LambdaLadderFree::add_third(int u, int kind, int part, int parts, int threads, const std::atomic<bool>* stop) {
+  const int r = other(u, kind);
+  if (problem_.empty(u, r)) return;
+  const std::int64_t page = v(r) * v(r), end = v(u) * (part + 1) / parts;
+  const std::int64_t step = std::max<std::int64_t>(1, most_doubles_ / page);
+  constexpr std::int64_t read_doubles = std::int64_t{1} << 17;
+  const std::int64_t width = std::clamp<std::int64_t>(read_doubles / (o(u) * page), 1, step);
+  for (std::int64_t first = v(u) * part / parts; first < end; first += step) {
+    const std::int64_t count = std::min(step, end - first);
+    Numbers of_x(at(count * page), 0.0);  // (xf|ea) as [f,e,a]
+    share_among_threads<char>(at((count + width - 1) / width), threads, [&](std::size_t k, char&) {
+      stop_reading(stop);
+      const std::int64_t begin = static_cast<std::int64_t>(k) * width;
+      add_ovvv(u, kind, first + begin, std::min(width, count - begin), begin, of_x);
+    });
+    share_among_threads<LambdaSlabs>(at(o(u)), threads, [&](std::size_t i, LambdaSlabs& slabs) {
+      stop_reading(stop);
+      for (int each = 0; each < 2; ++each) {
+        if (each == kind || problem_.restricted) {
+          add_ladder(u, each, static_cast<std::int64_t>(i), first, count, of_x, slabs);
+        }
+      }
+    });
+  }
+}
+
+/// Adds the terms of `count` orbitals f from `first` on, and (xf|ea) to `of_x` from its row `begin` on.
+void LambdaLadderFree::add_ovvv(int u, int kind, std::int64_t first, std::int64_t count, std::int64_t begin,
+                                Numbers& of_x) {
+  const int r = other(u, kind);
+  const std::int64_t o_u = o(u), v_u = v(u), v_r = v(r), page = v_r * v_r;
+  const bool asym = is_asym(problem_.asym_ovvv, u, kind), exchange = problem_.restricted || kind == 0;
+  Numbers direct(at(v_r), 0.0), other(at(count), 0.0), k_direct(asym ? 0 : at(page), 0.0);
+  Numbers k_exchange(exchange ? at(count * v_r) : 0, 0.0);  // [f,a]
+  constexpr std::int64_t read_doubles = std::int64_t{1} << 22;
+  const std::int64_t step = std::clamp<std::int64_t>(read_doubles / (count * page), 1, o_u);
+  Numbers box(at(step * count * page));
+  for (std::int64_t m = 0; m < o_u; m += step) {
+    const std::int64_t holes = std::min(step, o_u - m);
+    right_.read_ovvv(u, r, {m, holes}, {first, count}, std::span(box).first(at(holes * count * page)));
+    for (std::int64_t n = m; n < m + holes; ++n) {
+      const double* const integrals = box.data() + (n - m) * count * page;
+      const Second& factors = second_[at(u)];
+      if (!asym) {
+        multiply_add(false, false, 1, v_r, count * v_r, 1.0, factors.direct[at(kind)].data() + (n * v_u + first) * v_r,
+                     count * v_r, integrals, v_r, direct.data(), v_r);
+      }
+      multiply_add(false, false, count, 1, page, 1.0, integrals, page, factors.other[at(kind)].data() + n * page, 1,
+                   other.data(), 1);
+      for (std::int64_t f = 0; f < count; ++f) {
+        const double* const of_f = integrals + f * page;
+        add_scaled(problem_.both() * t1(u)[at(n * v_u + first + f)], of_f, k_direct);
+        double* const x = of_x.data() + (begin + f) * page;
+        for (std::int64_t ea = 0; ea < page; ++ea) x[ea] += x_[at(u)][at(n)] * of_f[ea];
+        if (exchange) {
+          multiply_add(false, false, 1, v_r, v_r, 1.0, t1(u).data() + n * v_u, v_r, of_f, v_r,
+                       k_exchange.data() + f * v_r, v_r);
+        }
+      }
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  add_scaled(1.0, direct.data(), third_[at(r)].eta);
+  for (std::int64_t f = 0; f < count; ++f) {
+    third_[at(u)].eta[at(first + f)] += other[at(f)];
+    for (std::int64_t b = 0; exchange && b < v_u; ++b) {
+      third_[at(u)].k[at(b * v_u + first + f)] -= k_exchange[at(f * v_u + b)];
+    }
+  }
+  for (std::size_t ea = 0; ea < k_direct.size(); ++ea) third_[at(r)].k[ea] += k_direct[ea];
+}
+
+/// The term of tau_- and <xb||ef> in U. e is one of `count` orbitals from `first` on.
+void LambdaLadderFree::add_ladder(int s, int kind, std::int64_t i, std::int64_t first, std::int64_t count,
+                                  const Numbers& of_x, LambdaSlabs& slabs) {
+  const int r = other(s, kind);
+  const std::int64_t o_r = o(r), v_s = v(s), v_r = v(r);
+  read(s, kind, i, slabs);
+  add_singles(-1.0, s, kind, i, slabs.t2[at(kind)]);
+  const double weight = (kind == 0 ? 0.5 : 1.0) * (is_asym(problem_.asym_ovvv, s, kind) ? 0.5 : 1.0);
+  Numbers products(at(o_r * v_r), 0.0), eta(at(v_s), 0.0);
+  multiply_add(false, false, o_r, v_r, count * v_r, weight, slabs.t2[at(kind)].data() + first * v_r, v_s * v_r,
+               of_x.data(), v_r, products.data(), v_r);
+  contract_last(-1.0, o_r, v_s, v_r, slabs.lambda2[at(kind)].data(), products.data(), eta.data());
+  const std::lock_guard lock(mutex_);
+  add_scaled(1.0, eta.data(), third_[at(s)].eta);
+}
+
+/// The terms of matrices, without those of N and B, which it returns in `big_n` and `big_b`.
+LambdaLadderFree::Numbers LambdaLadderFree::final_eta(int s, Numbers& big_n, Numbers& big_b) const {
+  const std::int64_t o_s = o(s), v_s = v(s);
+  const Numbers &t = t1(s), &l = l1(s), &x = x_[at(s)];
+  const First& of = first_[at(s)];
+  const auto fov = [&](std::int64_t m, std::int64_t e) { return problem_.fock_element(s, m, o_s + e); };
+  const auto of_x = [&](const Numbers& matrix, std::int64_t columns) {
+    Numbers sum(at(columns), 0.0);
+    for (std::int64_t k = 0; k < o_s; ++k) add_scaled(x[at(k)], matrix.data() + k * columns, sum);
+    return sum;
+  };
+  Numbers f_ov(at(o_s * v_s));
+  for (std::int64_t m = 0; m < o_s; ++m) {
+    for (std::int64_t e = 0; e < v_s; ++e) f_ov[at(m * v_s + e)] = fov(m, e);
+  }
+  // X and Y.
+  Numbers f_vv(at(v_s * v_s)), f_oo(at(o_s * o_s));
+  for (std::int64_t b = 0; b < v_s; ++b) {
+    for (std::int64_t e = 0; e < v_s; ++e) f_vv[at(b * v_s + e)] = problem_.fock_element(s, o_s + b, o_s + e);
+  }
+  for (std::int64_t m = 0; m < o_s; ++m) {
+    for (std::int64_t j = 0; j < o_s; ++j) f_oo[at(m * o_s + j)] = problem_.fock_element(s, m, j);
+  }
+  Numbers big_x = f_vv, big_y = f_oo;
+  multiply_add(true, false, v_s, v_s, o_s, -1.0, t.data(), v_s, f_ov.data(), v_s, big_x.data(), v_s);
+  multiply_add(false, true, o_s, o_s, v_s, 1.0, f_ov.data(), v_s, t.data(), v_s, big_y.data(), o_s);
+  add_scaled(2.0, third_[at(s)].k.data(), big_x);
+  add_scaled(-1.0, of.p.data(), big_x);
+  add_scaled(2.0, of.m.data(), big_y);
+  add_scaled(1.0, of.q.data(), big_y);
+  big_n = second_[at(s)].n;
+  add_scaled(1.0, of.j.data(), big_n);
+  multiply_add(false, true, o_s, v_s, v_s, 1.0, t.data(), v_s, big_x.data(), v_s, big_n.data(), v_s);
+  multiply_add(true, false, o_s, v_s, o_s, -1.0, big_y.data(), o_s, t.data(), v_s, big_n.data(), v_s);
+  big_b = second_[at(s)].b;
+  Numbers singles(at(o_s * o_s), 0.0);
+  multiply_add(false, true, o_s, o_s, v_s, 2.0, t.data(), v_s, l.data(), v_s, singles.data(), o_s);
+  multiply_add(false, false, o_s, v_s, o_s, 1.0, singles.data(), o_s, t.data(), v_s, big_b.data(), v_s);
+  // Scalars are sums over both spins.
+  double lt = 0.0, nt = 0.0, tf = 0.0, tk = 0.0;
+  for (int r = 0; r < spins(); ++r) {
+    const std::int64_t count = o(r) * v(r);
+    lt += problem_.both() * dot(count, l1(r).data(), t1(r).data());
+    nt += problem_.both() * dot(count, first_[at(r)].nu.data(), t1(r).data());
+    tk += problem_.both() * dot(count, first_[at(r)].k.data(), t1(r).data());
+    for (std::int64_t m = 0; m < o(r); ++m) {
+      for (std::int64_t e = 0; e < v(r); ++e) {
+        tf += problem_.both() * problem_.fock_element(r, m, o(r) + e) * t1(r)[at(m * v(r) + e)];
+      }
+    }
+  }
+  const Numbers l_x = of_x(l, v_s), nu_x = of_x(of.nu, v_s), k_x = of_x(of.k, v_s), f_x = of_x(f_ov, v_s),
+                sigma_x = of_x(sigma_[at(s)], v_s), q_x = of_x(of.q, o_s), h_x = of_x(of.h, o_s),
+                y_x = of_x(big_y, o_s), foo_x = of_x(f_oo, o_s);
+  Numbers eta(at(v_s), 0.0);
+  add_scaled(1.0 - lt, f_x.data(), eta);
+  add_scaled(-tf, l_x.data(), eta);
+  add_scaled(-tk, sigma_x.data(), eta);
+  add_scaled(nt - 2.0 * lt, k_x.data(), eta);
+  for (std::int64_t a = 0; a < v_s; ++a) {
+    add_scaled(l_x[at(a)], f_vv.data() + a * v_s, eta);
+    add_scaled(-l_x[at(a)], of.p.data() + a * v_s, eta);
+    add_scaled(-nu_x[at(a)], big_x.data() + a * v_s, eta);
+    eta[at(a)] -= dot(v_s, of.g.data() + a * v_s, f_x.data());
+  }
+  for (std::int64_t m = 0; m < o_s; ++m) {
+    const std::int64_t row = m * v_s;
+    add_scaled(2.0 * dot(v_s, k_x.data(), t.data() + row) - foo_x[at(m)] - q_x[at(m)], l.data() + row, eta);
+    add_scaled(2.0 * dot(v_s, l_x.data(), t.data() + row), of.k.data() + row, eta);
+    add_scaled(-h_x[at(m)], f_ov.data() + row, eta);
+    add_scaled(y_x[at(m)], of.nu.data() + row, eta);
+  }
+  return eta;
+}
+
+LambdaResidual LambdaLadderFree::residual() const {
+  std::array<Numbers, 2> big_n, big_b, eta;
+  for (int s = 0; s < spins(); ++s) eta[at(s)] = final_eta(s, big_n[at(s)], big_b[at(s)]);
+  for (int s = 0; s < spins(); ++s) {
+    const First& of = first_[at(s)];
+    Numbers& sum = eta[at(s)];
+    for (const Numbers* each : {&coulomb_[at(s)], &second_[at(s)].eta, &third_[at(s)].eta}) {
+      add_scaled(1.0, each->data(), sum);
+    }
+    for (int kind = 0; kind < 2; ++kind) {
+      const int r = other(s, kind);
+      const std::int64_t o_r = o(r);
+      contract_last(-1.0, o_r, v(s), v(r), of.lambda_x[at(kind)].data(), big_n[at(r)].data(), sum.data());
+      multiply_add(false, false, v(s), 1, o_r * v(r), 1.0, of.xv_ov[at(kind)].data(), o_r * v(r), big_b[at(r)].data(),
+                   1, sum.data(), 1);
+      for (std::int64_t c = 0; c < v(s); ++c) {
+        for (std::int64_t nj = 0; nj < o_r * o_r; ++nj) {
+          sum[at(c)] -= e_[at(r)][at(nj % o_r * o_r + nj / o_r)] * of.xv_oo[at(kind)][at(c * o_r * o_r + nj)];
+        }
+      }
+    }
+  }
+  return problem_.largest_step(eta);
+}
+
+}  // namespace trifuse

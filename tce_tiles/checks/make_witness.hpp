@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "tce_tiles/checks/witnesses.hpp"
+
+/// Parts of witnesses and of their sentences.
+namespace trifuse {
+
+/// The paths of both inputs, or the one path of both.
+inline std::string files_of(const SourceInfo& amplitudes, const SourceInfo& integrals) {
+  return amplitudes.path + (amplitudes.path == integrals.path ? "" : " and " + integrals.path);
+}
+
+/// A witness that has failed with `sentence`, or passed.
+inline Witness failed_if(bool failed, std::string name, double value, double limit, std::string sentence) {
+  return {std::move(name), failed ? WitnessStatus::failed : WitnessStatus::passed, value, limit,
+          failed ? std::move(sentence) : ""};
+}
+
+/// A witness that the input lacks numbers for. `why`: the reason.
+inline Witness unknown_witness(std::string name, std::string why) {
+  return {std::move(name), WitnessStatus::unknown, {}, {}, std::move(why)};
+}
+
+}  // namespace trifuse

@@ -1,0 +1,92 @@
+#include "tce_tiles/checks/small_arrays_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "cxx/base/error.hpp"
+#include "tce_tiles/checks/checked_array.hpp"
+#include "tce_tiles/checks/consistency.hpp"
+
+namespace trifuse {
+namespace {
+
+constexpr double fock_tolerance = 1e-7;
+
+const std::vector<int>& irreps(const DenseHeader& header, OrbitalClass c) {
+  return header.irreps[static_cast<std::size_t>(c)];
+}
+
+}  // namespace
+
+void check_t1(const DenseArrays& arrays, const DenseHeader& header, const ArraySpec& spec,
+              std::span<const double> values) {
+  const ArrayLabel label = arrays.label(spec.name);
+  check_size(largest_magnitude(values, label), largest_amplitude, label);
+  const std::vector<int>&i_irreps = irreps(header, spec.axes[0]), &a_irreps = irreps(header, spec.axes[1]);
+  auto value = values.begin();
+  for (std::size_t i = 0; i < i_irreps.size(); ++i) {
+    for (std::size_t a = 0; a < a_irreps.size(); ++a, ++value) {
+      if (i_irreps[i] == a_irreps[a] || std::abs(*value) <= irrep_tolerance) continue;
+      throw_forbidden(label, std::array{std::int64_t(i), std::int64_t(a)}, *value);
+    }
+  }
+}
+
+std::array<std::vector<double>, 2> read_t1(const DenseArrays& arrays, const DenseHeader& header) {
+  std::array<std::vector<double>, 2> result;
+  for (const ArraySpec& spec : amplitude_arrays(header.restricted)) {
+    if (spec.kind != ArrayKind::t1 || header.size(spec) == 0) continue;
+    const auto array = open_array(arrays, header, spec);
+    std::vector<double>& values = result[spin_index(spec.first)];
+    values.resize(static_cast<std::size_t>(array->size()));
+    array->read_all(values);
+  }
+  return result;
+}
+
+std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin) {
+  std::vector<double> diagonal;
+  for (const OrbitalClass c : {hole_class(spin), particle_class(spin)}) {
+    const std::vector<double>& energies = header.energies[static_cast<std::size_t>(c)];
+    diagonal.insert(diagonal.end(), energies.begin(), energies.end());
+  }
+  std::vector<double> matrix(diagonal.size() * diagonal.size(), 0.0);
+  for (std::size_t p = 0; p < diagonal.size(); ++p) matrix[p * (diagonal.size() + 1)] = diagonal[p];
+  return matrix;
+}
+
+std::vector<double> read_checked_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin) {
+  const auto array = open_fock(arrays, header, spin);
+  std::vector<double> values(static_cast<std::size_t>(array->size()));
+  array->read_all(values);
+  check_size(largest_magnitude(values, array->label()), largest_integral, array->label());
+  return values;
+}
+
+void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin) {
+  const std::vector<double> values = read_checked_fock(arrays, header, spin);
+  const ArrayLabel label = arrays.label(fock_dataset(spin, header.restricted));
+  std::vector<int> irrep = irreps(header, hole_class(spin));
+  const std::vector<int>& particles = irreps(header, particle_class(spin));
+  irrep.insert(irrep.end(), particles.begin(), particles.end());
+  const std::size_t n = irrep.size();
+  for (std::size_t p = 0; p < n; ++p) {
+    for (std::size_t q = 0; q < n; ++q) {
+      const double value = values[p * n + q], other = values[q * n + p];
+      if (irrep[p] != irrep[q] && std::abs(value) > irrep_tolerance) {
+        throw_forbidden(label, std::array{std::int64_t(p), std::int64_t(q)}, value);
+      }
+      if (std::abs(value - other) > fock_tolerance * std::max(1.0, std::abs(value))) {
+        throw InputError(
+            fmt::format("{} is not symmetric, element [{},{}] is {:.10g} and [{},{}] is {:.10g}; {} the Fock matrix "
+                        "again.",
+                        label.text(), p, q, value, q, p, other, label.words.write));
+      }
+    }
+  }
+}
+
+}  // namespace trifuse

@@ -1,0 +1,155 @@
+#include "tce_tiles/checks/source_check.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "tce_tiles/checks/consistency.hpp"
+#include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/checks/lambda_check.hpp"
+#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
+#include "tce_tiles/tiles/memory_source.hpp"
+
+namespace trifuse {
+namespace {
+
+/// The check of a source by its blocks. Every process reads all blocks.
+class BlockCheck final : public SourceCheck {
+ public:
+  /// `stop`: see CheckShare.
+  BlockCheck(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked,
+             const std::atomic<bool>* stop)
+      : amplitudes_(interruptible(amplitudes, stop, of_amplitudes_)),
+        integrals_(&integrals == &amplitudes ? amplitudes_ : interruptible(integrals, stop, of_integrals_)),
+        checked_(checked) {}
+
+  int stages() const override { return 1; }
+  std::vector<double> run(int) override {
+    const TileSpace &found = amplitudes_.tiles(), &wanted = integrals_.tiles();
+    // Left-hand amplitudes may have other tiles: another program or a run with another tile size may have made them.
+    const bool retiled = !(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1);
+    const auto check = [&](const TileSource& amplitudes) {
+      measured_ = check_consistency(amplitudes, integrals_, checked_).measured;
+    };
+    retiled ? check(*retile(amplitudes_, wanted, {.integrals = false, .fock = false})) : check(amplitudes_);
+    return {};
+  }
+  void accept(int, std::span<const double>) override {}
+  Measurements measurements() const override { return measured_; }
+
+ private:
+  /// The source to read: `source`, or `wrapper` around it if there is a `stop`.
+  static const TileSource& interruptible(const TileSource& source, const std::atomic<bool>* stop,
+                                         std::optional<InterruptibleSource>& wrapper) {
+    return stop != nullptr ? wrapper.emplace(source, *stop) : source;
+  }
+
+  std::optional<InterruptibleSource> of_amplitudes_, of_integrals_;
+  const TileSource& amplitudes_;
+  const TileSource& integrals_;
+  CheckedIntegrals checked_;
+  Measurements measured_;
+};
+
+/// The check of a dump. For a dump without a seal, the first stage computes checksums. With them, the numbers of the
+/// run are the numbers of the check.
+class SealedCheck final : public SourceCheck {
+ public:
+  SealedCheck(const DumpFile& dump, const DenseCheck& check) : dump_(dump), check_(check) {}
+
+  int stages() const override { return 1 + dense_check_stages; }
+  void read_together(int stage, Communicator& communicator) override {
+    if (stage > 0) check_of_numbers_->read_together(stage - 1, communicator);
+  }
+  std::vector<double> run(int stage) override {
+    if (stage > 0) return check_of_numbers_->run(stage - 1);
+    if (dump_.seal->sealed()) return {};
+    return dump_.seal->compute(dump_.file, dump_.datasets(check_.integrals), check_.part, check_.parts,
+                               most_threads(check_));
+  }
+  void accept(int stage, std::span<const double> sums) override {
+    if (stage > 0) return check_of_numbers_->accept(stage - 1, sums);
+    if (!dump_.seal->sealed()) dump_.seal->accept(dump_.datasets(check_.integrals), sums);
+    check_of_numbers_ = make_dense_check(dump_, check_);
+  }
+  Measurements measurements() const override { return check_of_numbers_->measurements(); }
+
+ private:
+  const DumpFile& dump_;
+  DenseCheck check_;
+  std::unique_ptr<SourceCheck> check_of_numbers_;
+};
+
+/// Elements of a box of integrals that are computed from factors. A box that is one long row is a product of a vector
+/// with a matrix, and takes many times longer for each element.
+std::int64_t box_of_factors(const DenseHeader& header) {
+  constexpr std::int64_t rows = 64, most = std::int64_t{1} << 22;
+  const std::int64_t v = std::max(header.size(OrbitalClass::particle_alpha), header.size(OrbitalClass::particle_beta));
+  return std::min(most, rows * v * v);
+}
+
+/// The check of dense amplitudes whose integrals come from a source of another kind or with other tiles.
+class DenseAndBlockCheck final : public SourceCheck {
+ public:
+  DenseAndBlockCheck(std::unique_ptr<SourceCheck> dense, std::unique_ptr<SourceCheck> blocks)
+      : dense_(std::move(dense)), blocks_(std::move(blocks)) {}
+
+  int stages() const override { return dense_->stages() + blocks_->stages(); }
+  void read_together(int stage, Communicator& communicator) override {
+    part(stage).read_together(in_part(stage), communicator);
+  }
+  std::vector<double> run(int stage) override { return part(stage).run(in_part(stage)); }
+  void accept(int stage, std::span<const double> sums) override { part(stage).accept(in_part(stage), sums); }
+  Measurements measurements() const override { return blocks_->measurements(); }
+
+ private:
+  SourceCheck& part(int stage) { return stage < dense_->stages() ? *dense_ : *blocks_; }
+  int in_part(int stage) const { return stage < dense_->stages() ? stage : stage - dense_->stages(); }
+
+  std::unique_ptr<SourceCheck> dense_, blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
+                                               const CheckShare& share) {
+  const DenseInput *dense = dense_input_of(amplitudes), *dense_integrals = dense_input_of(integrals);
+  const auto blocks = [&] {
+    // Dense integrals have been checked in the order of the file or of the memory, which is faster.
+    return std::make_unique<BlockCheck>(
+        amplitudes, integrals, dense_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all,
+        share.stop);
+  };
+  if (dense == nullptr) return blocks();
+  const bool all_dense = dense_integrals != nullptr && amplitudes.tiles() == integrals.tiles();
+  DenseCheck check;
+  check.integrals = &amplitudes == &integrals;
+  if (all_dense) check.test_with = dense_integrals;
+  check.part = share.part;
+  check.parts = share.parts;
+  check.threads = share.threads;
+  check.stop = share.stop;
+  if (all_dense && !dense_integrals->factors.empty()) {
+    check.box_doubles = std::max(check.box_doubles, box_of_factors(dense_integrals->header));
+  }
+  const DumpFile* const dump = dump_file_of(amplitudes);
+  std::unique_ptr<SourceCheck> of_dense =
+      dump != nullptr ? std::make_unique<SealedCheck>(*dump, check) : make_dense_check(*dense, check);
+  if (all_dense) return with_lambda_equation(std::move(of_dense), *dense, *dense_integrals, check);
+  return std::make_unique<DenseAndBlockCheck>(std::move(of_dense), blocks());
+}
+
+CheckReport check_source(const TileSource& amplitudes, const TileSource& integrals, const CheckShare& share) {
+  const std::unique_ptr<SourceCheck> check = make_source_check(amplitudes, integrals, share);
+  for (int stage = 0; stage < check->stages(); ++stage) check->accept(stage, check->run(stage));
+  return evaluate_witnesses(check->measurements(), amplitudes, integrals);
+}
+
+CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input) {
+  CheckReport report = check_source(amplitudes, integrals);
+  enforce_witnesses(report, trust_input);
+  return report;
+}
+
+}  // namespace trifuse

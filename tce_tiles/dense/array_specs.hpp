@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tce_tiles/tiles/tile_space.hpp"
+
+/// Names and axes of the arrays of the Trifuse dump. See tce_tiles/docs/dump-format.md. In all functions, `restricted`
+/// is true for a dump with a restricted reference.
+namespace trifuse {
+
+/// The class of the holes or of the particles of a spin.
+OrbitalClass hole_class(Spin s);
+OrbitalClass particle_class(Spin s);
+/// The name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
+std::string orbital_count_name(OrbitalClass c, bool restricted);
+
+/// The kind of an array: amplitudes, or integrals by the spaces of their four indices (o: occupied, v: virtual).
+enum class ArrayKind : std::uint8_t { t1, t2, ovvv, ovoo, ovov, oovv };
+
+/// One dense array of a dump, in C order.
+struct ArraySpec {
+  ArrayKind kind;
+  Spin first;                      ///< spin of the first electron, e.g. of i and a in t2[i,j,a,b]
+  Spin second;                     ///< spin of the second electron, e.g. of j and b in t2[i,j,a,b]
+  bool antisymmetrised;            ///< true for the `asym_` arrays of same-spin integrals
+  std::string name;                ///< name of the dataset
+  std::vector<OrbitalClass> axes;  ///< class of the orbitals along each axis
+};
+
+/// The array of a kind. `first`, `second`: spins of the two electrons; t1 uses only `first`. A restricted dump has
+/// arrays for `Spin::alpha`, `Spin::beta` only, and for t1 twice `Spin::alpha`. `antisymmetrised`: true for the `asym_`
+/// array, which exists only for integrals of equal spins in an unrestricted dump.
+ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised = false);
+/// All arrays of amplitudes.
+std::vector<ArraySpec> amplitude_arrays(bool restricted);
+/// All arrays of the integrals that triples need, not antisymmetrised.
+std::vector<ArraySpec> integral_arrays(bool restricted);
+/// The `asym_` array that may replace `spec`, or nullopt if there is none.
+std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec);
+/// The arrays of (ij|ab), not antisymmetrised. An unrestricted dump has them for equal spins only. A dump may omit
+/// them: triples do not need them, but the equation of the single excitations does.
+std::vector<ArraySpec> exchange_arrays(bool restricted);
+
+/// The name of a dataset of one class, e.g. `eps_occ` or `irrep_vir_b`. `stem` is its first part, e.g. `eps`.
+std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted);
+/// The name of the Fock matrix of a spin: `fock`, `fock_a` or `fock_b`.
+std::string fock_dataset(Spin spin, bool restricted);
+
+/// Largest number of auxiliary functions of factors. Factors with more functions do not fit into any memory.
+inline constexpr std::int64_t max_auxiliary = 1000000;
+
+/// The factors of one pair of spaces: B[Q,p,q], or packed B[Q,p(p+1)/2+q] with p >= q if both spaces are the same.
+struct FactorSpec {
+  std::string name;   ///< name of the dataset, e.g. factors_ov or factors_vv_b
+  OrbitalClass p, q;  ///< classes of the orbitals
+  bool symmetric() const { return p == q; }
+};
+/// The factors that a dump may have instead of integrals.
+std::vector<FactorSpec> factor_arrays(bool restricted);
+
+/// The names of all arrays that a dump may have, optional ones too.
+std::vector<std::string> array_names(bool restricted);
+
+}  // namespace trifuse

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tce_tiles/dense/array_specs.hpp"
+#include "tce_tiles/dense/dense_arrays.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
+
+/// The orbitals and the arrays of an input that has the arrays of a Trifuse dump: a dump, or arrays of a caller. See
+/// tce_tiles/docs/dump-format.md. A function throws InputError with a sentence in the words of the arrays' origin.
+namespace trifuse {
+
+/// The element of an array by spin: 0 for alpha, 1 for beta.
+constexpr std::size_t spin_index(Spin spin) {
+  return spin == Spin::alpha ? 0 : 1;
+}
+
+/// The contents of an input besides its arrays. For a restricted reference the beta classes repeat the alpha classes.
+struct DenseHeader {
+  SourceInfo info;
+  bool restricted = true;
+  std::array<std::vector<double>, 4> energies;  ///< orbital energies in hartree, by orbital class
+  std::array<std::vector<int>, 4> irreps;       ///< irrep of each orbital, by orbital class; 0 without symmetry
+  bool symmetry = false;                        ///< true if more than one irrep occurs
+
+  /// Number of orbitals of a class.
+  std::int64_t size(OrbitalClass c) const {
+    return static_cast<std::int64_t>(energies[static_cast<std::size_t>(c)].size());
+  }
+  /// Number of elements of an array. An array without elements may be absent from the file.
+  std::int64_t size(const ArraySpec& spec) const;
+  /// The runs of consecutive orbitals of equal class and irrep.
+  std::vector<OrbitalRun> runs() const;
+};
+
+/// An input whose arrays are open.
+struct DenseInput {
+  DenseInput() = default;
+  DenseInput(const DenseInput&) = default;
+  DenseInput(DenseInput&&) = default;
+  DenseInput& operator=(const DenseInput&) = default;
+  DenseInput& operator=(DenseInput&&) = default;
+  virtual ~DenseInput() = default;
+
+  std::shared_ptr<const DenseArrays> arrays;
+  DenseHeader header;
+  std::vector<std::string> factors;  ///< names of the factors from which `arrays` compute the integrals; may be empty
+  std::shared_ptr<const FactorSource> factor_source;  ///< these factors; null if there are none
+
+  /// The names of the stored non-empty arrays of the amplitudes and, if `integrals` is set, of the integrals (or their
+  /// factors) and the Fock matrix.
+  std::vector<std::string> datasets(bool integrals) const;
+  /// See TileSource::digest().
+  virtual std::optional<SourceDigest> digest() const { return std::nullopt; }
+};
+
+/// Reads and checks the orbital energies and the irreps. `info`: the other contents of the header. Throws InputError if
+/// they are not valid.
+DenseHeader read_dense_header(const DenseArrays& arrays, SourceInfo info);
+/// Opens an array. Throws InputError if its shape differs from the numbers of orbitals in `header`.
+std::shared_ptr<const DenseArray> open_array(const DenseArrays& arrays, const DenseHeader& header,
+                                             const ArraySpec& spec);
+/// Opens the Fock matrix of a spin. Returns null if there is none. Throws InputError if its shape is wrong.
+std::shared_ptr<const DenseArray> open_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);
+/// The non-empty integral arrays, each plain or antisymmetrised. Returns nullopt if there are no integrals (a left-hand
+/// input). Throws InputError if only some of the integral arrays are present, or if an array is present in both forms.
+std::optional<std::vector<ArraySpec>> present_integrals(const DenseArrays& arrays, const DenseHeader& header);
+
+/// The non-empty arrays of (ij|ab) that are present, each plain or antisymmetrised. Throws InputError if an array is
+/// present in both forms.
+std::vector<ArraySpec> present_exchange(const DenseArrays& arrays, const DenseHeader& header);
+
+/// The largest absolute value of `values`, which come from `array`. Throws InputError if a value is not finite.
+double largest_magnitude(std::span<const double> values, const ArrayLabel& array);
+/// Throws InputError if a value is not finite. `values` come from `array`.
+void check_finite(std::span<const double> values, const ArrayLabel& array);
+
+}  // namespace trifuse

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "tce_tiles/dense/dense_input.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
+
+namespace trifuse {
+
+/// A source whose blocks are parts of dense arrays. The arrays are in a dump, or a calling program has them.
+class DenseSource : public TileSource {
+ public:
+  virtual const DenseInput& input() const = 0;
+};
+
+/// The input of a dense source, also if an InterruptibleSource wraps it; null for every other source.
+const DenseInput* dense_input_of(const TileSource& source);
+
+}  // namespace trifuse

@@ -1,0 +1,374 @@
+#include "tce_tiles/dense/dense_tiles.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/base/copy_box.hpp"
+#include "cxx/base/error.hpp"
+#include "tce_tiles/dense/band_cache.hpp"
+#include "tce_tiles/dense/dense_input.hpp"
+#include "tce_tiles/tiles/blocks.hpp"
+
+namespace trifuse {
+namespace {
+
+/// An array of the dump.
+struct Array {
+  int id;  ///< key of its bands in the cache
+  ArraySpec spec;
+  std::shared_ptr<const DenseArray> data;
+};
+
+/// The block that a caller wants, while it is computed.
+struct TargetBlock {
+  std::array<int, 4> tiles;  ///< in the order of its indices
+  double* data;              ///< its elements in C order
+};
+
+/// The elements of a box of an array in memory, or a part of the array that contains the box.
+struct BoxElements {
+  const double* first;                 ///< the first element of the box
+  std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis, in elements
+};
+
+/// A box of a block that is computed. Its last index in the order of the block is contiguous.
+struct TargetBox {
+  double* first;                       ///< the first element of the box
+  std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis of the array, in elements
+  std::array<std::size_t, 4> loop;     ///< the axis of the array for each axis of the block
+};
+
+/// Adds sign * box to the target. `count`: elements along each axis of the array. The loops follow the order of the
+/// target, so that the innermost loop writes contiguous elements.
+void add_box(const BoxElements& box, const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) {
+  const auto [w_axis, x_axis, y_axis, z_axis] = target.loop;
+  const std::int64_t inner = box.stride[z_axis], run = count[z_axis];
+  for (std::int64_t w = 0; w < count[w_axis]; ++w) {
+    for (std::int64_t x = 0; x < count[x_axis]; ++x) {
+      const double* line = box.first + w * box.stride[w_axis] + x * box.stride[x_axis];
+      double* out = target.first + w * target.stride[w_axis] + x * target.stride[x_axis];
+      for (std::int64_t y = 0; y < count[y_axis]; ++y, line += box.stride[y_axis], out += target.stride[y_axis]) {
+        if (inner == 1) {
+          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z];
+        } else {
+          for (std::int64_t z = 0; z < run; ++z) out[z] += sign * line[z * inner];
+        }
+      }
+    }
+  }
+}
+
+/// An integral (pq|rs). Each number is the position of an index of the integral in `TargetBlock::tiles`.
+using Mulliken = std::array<std::size_t, 4>;
+
+class DenseTiles final : public DenseSource {
+ public:
+  DenseTiles(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile, std::int64_t particle_tile,
+             std::size_t cache_bytes)
+      : input_(std::move(input)),
+        tiles_(TileSpace::partition(header_.runs(), hole_tile, particle_tile, header_.restricted)),
+        bands_(cache_bytes) {
+    for (const auto& energies : header_.energies) energies_.insert(energies_.end(), energies.begin(), energies.end());
+    for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) add_array(spec);
+    if (const auto integrals = present_integrals(arrays_of_input_, header_)) {
+      has_integrals_ = true;
+      for (const ArraySpec& spec : *integrals) add_array(spec);
+      for (const ArraySpec& spec : present_exchange(arrays_of_input_, header_)) add_array(spec);
+    }
+    read_all_fock();
+  }
+
+  const SourceInfo& info() const override { return header_.info; }
+  const TileSpace& tiles() const override { return tiles_; }
+  std::span<const double> orbital_energies() const override { return energies_; }
+  bool has_integrals() const override { return has_integrals_; }
+  bool has_fock() const override { return has_fock_; }
+  bool has_exchange_integrals() const override;
+  bool concurrent_reads() const override { return true; }
+  const FactorSource* factors() const override { return input_->factor_source.get(); }
+  std::optional<SourceDigest> digest() const override { return input_->digest(); }
+  const DenseInput& input() const override { return *input_; }
+
+  void read_fock(int g6, int g5, std::span<double> block) const override;
+  void read_t1(int p, int h, std::span<double> block) const override;
+  void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
+  void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
+  bool opposite_spin_blocks_suffice() const override { return header_.restricted; }
+
+ private:
+  void add_array(const ArraySpec& spec) {
+    if (header_.size(spec) == 0) return;
+    Array array{static_cast<int>(arrays_.size()), spec, open_array(arrays_of_input_, header_, spec)};
+    if (spec.kind == ArrayKind::t1) {
+      auto& values = t1_[spec.first == Spin::alpha ? 0 : 1];
+      values.resize(static_cast<std::size_t>(array.data->size()));
+      array.data->read_all(values);
+      check_finite(values, array.data->label());
+    }
+    arrays_.emplace(std::tuple(spec.kind, spec.first, spec.second), std::move(array));
+  }
+
+  void read_all_fock() {
+    std::array<std::shared_ptr<const DenseArray>, 2> fock;
+    const std::size_t spins = header_.restricted ? 1 : 2;
+    for (std::size_t s = 0; s < spins; ++s)
+      fock[s] = open_fock(arrays_of_input_, header_, s == 0 ? Spin::alpha : Spin::beta);
+    if (spins == 2 && (fock[0] != nullptr) != (fock[1] != nullptr)) {
+      const ArrayWords words = arrays_of_input_.words();
+      throw InputError(fmt::format("{}: only one of the {}s 'fock_a' and 'fock_b' is present; {} both or none.",
+                                   arrays_of_input_.path(), words.array, words.write));
+    }
+    has_fock_ = fock[0] != nullptr;
+    for (std::size_t s = 0; has_fock_ && s < spins; ++s) {
+      fock_[s].resize(static_cast<std::size_t>(fock[s]->size()));
+      fock[s]->read_all(fock_[s]);
+      check_finite(fock_[s], fock[s]->label());
+    }
+  }
+
+  /// Position of the tile's first orbital among the orbitals of its class. In a restricted space a beta tile has the
+  /// same position as its alpha partner.
+  std::int64_t offset_in_class(int t) const {
+    return tiles_[t].offset - tiles_[tiles_.first(tiles_[t].orbital_class)].offset;
+  }
+  bool alpha(int t) const { return tiles_[t].spin() == Spin::alpha; }
+
+  const Array& find(ArrayKind kind, Spin first, Spin second) const {
+    if (header_.restricted) {
+      first = Spin::alpha;
+      second = Spin::beta;
+    }
+    return arrays_.at({kind, first, second});
+  }
+
+  /// Throws std::logic_error if the caller asks for a block that does not exist or passes memory of a wrong size.
+  void check_request(bool exists, std::initializer_list<int> tiles, std::size_t size) const {
+    std::int64_t expected = 1;
+    for (const int t : tiles) expected *= tiles_[t].size;
+    if (exists && size == static_cast<std::size_t>(expected)) return;
+    throw std::logic_error(
+        fmt::format("Block {} of {} numbers was requested, but it does not exist.", fmt::join(tiles, " "), size));
+  }
+
+  /// Checks a request and sets the block to zero.
+  TargetBlock target(std::array<int, 4> t, std::span<double> block) const {
+    check_request(t[0] <= t[1] && t[2] <= t[3] && block_exists(tiles_, t[0], t[1], t[2], t[3]),
+                  {t[0], t[1], t[2], t[3]}, block.size());
+    std::fill(block.begin(), block.end(), 0.0);
+    return {t, block.data()};
+  }
+
+  /// Throws InputError if an element of a block is not finite. `array`: an array of the block. The elements of bands
+  /// have been checked when they were read.
+  static void check_block(std::span<const double> block, const DenseArray& array) {
+    if (array.access() == DenseArray::Access::boxes) check_finite(block, array.label());
+  }
+  /// Return the array that they have read.
+  const DenseArray& add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
+  const DenseArray& add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                                   const TargetBlock& target) const;
+  void add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
+                  const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const;
+
+  std::shared_ptr<const DenseInput> input_;
+  const DenseArrays& arrays_of_input_ = *input_->arrays;
+  const DenseHeader& header_ = input_->header;
+  TileSpace tiles_;
+  std::vector<double> energies_;
+  std::map<std::tuple<ArrayKind, Spin, Spin>, Array> arrays_;
+  std::array<std::vector<double>, 2> t1_;
+  std::array<std::vector<double>, 2> fock_;
+  bool has_integrals_ = false;
+  bool has_fock_ = false;
+  mutable BandCache bands_;
+};
+
+void DenseTiles::read_fock(int g6, int g5, std::span<double> block) const {
+  if (!has_fock_) {
+    const ArrayLabel label = arrays_of_input_.label(fock_dataset(Spin::alpha, header_.restricted));
+    throw InputError(fmt::format("{}: this {} has no Fock matrix; {} {} '{}'.", label.path, label.words.all,
+                                 label.words.write, label.words.array, label.name));
+  }
+  check_request(block_exists(tiles_, g6, g5), {g6, g5}, block.size());
+  const OrbitalClass hole = alpha(g6) ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
+  const OrbitalClass particle = alpha(g6) ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+  const std::int64_t n = header_.size(hole) + header_.size(particle);
+  const auto position = [&](int g) {
+    return offset_in_class(g) + (tiles_[g].space() == Space::particle ? header_.size(hole) : 0);
+  };
+  const std::vector<double>& fock = fock_[alpha(g6) || header_.restricted ? 0 : 1];
+  double* out = block.data();
+  for (std::int64_t row = position(g6); row < position(g6) + tiles_[g6].size; ++row) {
+    out = std::copy_n(fock.begin() + row * n + position(g5), tiles_[g5].size, out);
+  }
+}
+
+void DenseTiles::read_t1(int p, int h, std::span<double> block) const {
+  check_request(block_exists(tiles_, p, h), {p, h}, block.size());
+  const std::vector<double>& t1 = t1_[alpha(p) || header_.restricted ? 0 : 1];
+  const std::int64_t row = header_.size(tiles_[p].orbital_class);
+  double* out = block.data();
+  for (std::int64_t a = offset_in_class(p); a < offset_in_class(p) + tiles_[p].size; ++a) {
+    for (std::int64_t i = offset_in_class(h); i < offset_in_class(h) + tiles_[h].size; ++i) {
+      *out++ = t1[static_cast<std::size_t>(i * row + a)];
+    }
+  }
+}
+
+void DenseTiles::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
+  const TargetBlock t = target({p1, p2, h3, h4}, block);
+  const Array& array = find(ArrayKind::t2, tiles_[p1].spin(), tiles_[p2].spin());
+  const DenseArray& read = add_from_array(array, {2, 3, 0, 1}, 1.0, t);
+  // For equal spins of a closed shell, t_ij^ab = t2[i,j,a,b] - t2[j,i,a,b], where t2 are the opposite-spin amplitudes.
+  if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_from_array(array, {3, 2, 0, 1}, -1.0, t);
+  check_block(block, read);
+}
+
+void DenseTiles::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
+  if (!has_integrals_) {
+    throw InputError(fmt::format(
+        "{0}: this {1} has no integrals and can only be a left-hand {1}; name a {1} with ovvv, ovoo and ovov.",
+        arrays_of_input_.path(), arrays_of_input_.words().all));
+  }
+  const auto particle = [&](int g) { return tiles_[g].space() == Space::particle; };
+  const auto spin = [&](int g) { return tiles_[g].spin(); };
+  const bool exchange = !particle(g3) && particle(g4) && !particle(g1) && particle(g2);
+  const bool delivered =
+      exchange ? has_exchange_integrals() && spin(g3) == spin(g1) && (header_.restricted || spin(g3) == spin(g4))
+               : particle(g4) && !particle(g1) && (particle(g3) || !particle(g2));
+  if (!delivered) {
+    throw InputError(
+        fmt::format("{}: the requested integrals are not in a {}; it has only <pp||hh>, <hp||hh> and <pp||hp> (p "
+                    "virtual, h occupied), and the <hp||hp> that follow from its arrays of (ij|ab).",
+                    arrays_of_input_.path(), arrays_of_input_.words().all));
+  }
+  const TargetBlock t = target({g3, g4, g1, g2}, block);
+  const DenseArray* read = nullptr;
+  if (spin(g3) == spin(g1)) read = &add_integral({0, 2, 1, 3}, 1.0, t);
+  const bool antisymmetrised = !header_.restricted && spin(g3) == spin(g4) &&
+                               find(exchange        ? ArrayKind::oovv
+                                    : !particle(g3) ? ArrayKind::ovoo
+                                    : particle(g2)  ? ArrayKind::ovvv
+                                                    : ArrayKind::ovov,
+                                    spin(g3), spin(g3))
+                                   .spec.antisymmetrised;
+  if (spin(g3) == spin(g2) && !antisymmetrised) read = &add_integral({0, 3, 1, 2}, -1.0, t);
+  if (read != nullptr) check_block(block, *read);
+}
+
+/// True if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
+bool DenseTiles::has_exchange_integrals() const {
+  bool all = has_integrals_;
+  for (const ArraySpec& spec : exchange_arrays(header_.restricted)) {
+    if (header_.size(spec) == 0) continue;
+    const auto found = arrays_.find({spec.kind, spec.first, spec.second});
+    if (found == arrays_.end()) return false;
+    const bool plain = !found->second.spec.antisymmetrised;
+    all = all && !(plain && find(ArrayKind::ovov, spec.first, spec.second).spec.antisymmetrised);
+  }
+  return all;
+}
+
+/// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s lower tiles. For an
+/// antisymmetrised array, the caller adds the first (direct) of the two integrals only; the order of axes is then right
+/// for the array.
+const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
+  auto [p, q, r, s] = integral;
+  const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
+  const auto spin = [&](std::size_t k) { return tiles_[target.tiles[k]].spin(); };
+  if (space(p) == Space::hole && space(q) == Space::hole && space(r) == Space::particle &&
+      space(s) == Space::particle) {
+    return add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
+  }
+  // Every other array has a pair of one occupied and one virtual orbital as its first pair.
+  if (space(p) == space(q)) {
+    std::swap(p, r);
+    std::swap(q, s);
+  }
+  const std::size_t i = space(p) == Space::hole ? p : q;
+  const std::size_t a = space(p) == Space::hole ? q : p;
+  if (space(r) == space(s)) {
+    if (space(r) == Space::particle) {
+      return add_from_array(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
+    }
+    return add_from_array(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
+  }
+  const std::size_t j = space(r) == Space::hole ? r : s;
+  const std::size_t b = space(r) == Space::hole ? s : r;
+  // The tiles of a pair ascend. So for different spins i and a are alpha, as in the array.
+  return add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
+}
+
+/// Adds sign * array to the target. Axis k of the array runs over tile `axes[k]` of the target.
+const DenseArray& DenseTiles::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                                             const TargetBlock& target) const {
+  std::array<std::int64_t, 4> offset{}, count{};
+  TargetBox into{target.data, {}, {}};
+  for (std::size_t k = 0; k < 4; ++k) {
+    offset[k] = offset_in_class(target.tiles[axes[k]]);
+    count[k] = tiles_[target.tiles[axes[k]]].size;
+    into.loop[axes[k]] = k;
+  }
+  std::int64_t stride = 1;
+  for (std::size_t d = 4; d-- > 0; stride *= count[into.loop[d]]) into.stride[into.loop[d]] = stride;
+  const DenseArray& data = *array.data;
+  if (const auto view = data.view()) {
+    const double* first = view->data;
+    for (std::size_t k = 0; k < 4; ++k) first += offset[k] * view->stride[k];
+    add_box({first, view->stride}, count, sign, into);
+    return data;
+  }
+  if (data.access() == DenseArray::Access::boxes) {
+    thread_local Buffer box;
+    const auto size = static_cast<std::size_t>(count[0] * count[1] * count[2] * count[3]);
+    box.reserve(size);
+    data.read(offset, count, box.span().first(size));
+    add_box({box.data(), strides_of(count)}, count, sign, into);
+    return data;
+  }
+  if (data.access() == DenseArray::Access::planes) {
+    add_planes(array, offset, count, sign, into);
+    return data;
+  }
+  const std::int64_t row = data.shape()[3];
+  const auto band = bands_.band(array.id, data, {offset[0], offset[1], offset[2]}, {count[0], count[1], count[2]});
+  add_box({band->data() + offset[3], strides_of({count[0], count[1], count[2], row})}, count, sign, into);
+  return data;
+}
+
+/// The same for a box of an array that is read in whole planes of its last two axes. A band holds a few planes.
+void DenseTiles::add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
+                            const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const {
+  constexpr std::int64_t planes_of_band = 8;
+  const std::int64_t rows = array.data->shape()[2], row = array.data->shape()[3];
+  for (std::int64_t i = 0; i < count[0]; ++i) {
+    for (std::int64_t a = 0; a < count[1]; a += planes_of_band) {
+      const std::int64_t planes = std::min(planes_of_band, count[1] - a);
+      const auto band = bands_.band(array.id, *array.data, {offset[0] + i, offset[1] + a, 0}, {1, planes, rows});
+      TargetBox part = target;
+      part.first += i * target.stride[0] + a * target.stride[1];
+      add_box({band->data() + offset[2] * row + offset[3], strides_of({1, planes, rows, row})},
+              {1, planes, count[2], count[3]}, sign, part);
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<DenseSource> open_dense(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
+                                        std::int64_t particle_tile, std::size_t cache_bytes) {
+  return std::make_unique<DenseTiles>(std::move(input), hole_tile, particle_tile, cache_bytes);
+}
+
+}  // namespace trifuse
