@@ -148,9 +148,13 @@ CalculationOptions CalculationFlags::resolve() const {
   return resolved;
 }
 
+bool CalculationFlags::chooses_executor() const {
+  return device == "auto" && executor.empty() && !asks_for_cuda();
+}
+
 CalculationOptions CalculationFlags::resolve(const TileSource& right) const {
   CalculationOptions resolved = resolve();
-  if (device != "auto" || !executor.empty() || resolved.executor == ExecutorKind::cuda) return resolved;
+  if (!chooses_executor()) return resolved;
   resolved.executor = choose_executor(right.tiles(), resolved.formulation, resolved.precision);
   return resolved;
 }

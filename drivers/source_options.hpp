@@ -49,8 +49,9 @@ struct CalculationFlags {
   /// The options of the calculation before the amplitudes are known: with `--device auto` no GPU is chosen yet. Throws
   /// UsageError if options contradict each other, or if a GPU that the user asks for cannot be used.
   CalculationOptions resolve() const;
-  /// The options of the calculation for these amplitudes. With `--device auto`, a large calculation gets the GPUs if
-  /// there are any.
+  /// True if a large calculation gets the GPUs if there are any (`--device auto`).
+  bool chooses_executor() const;
+  /// The options of the calculation for these amplitudes, with the executor.
   CalculationOptions resolve(const TileSource& right) const;
 
  private:

@@ -118,13 +118,17 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
 
 }  // namespace
 
+void trifuse::c_interface::Amplitudes::forget_outdated_check() {
+  if (read == nullptr) return;
+  if (checks && has_failed(*checks)) checks.reset();
+  if (!checks) read->reset_hashes();
+}
+
 const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals,
                                                         const trifuse::CheckShare& share) {
-  const bool corrected = amplitudes.read != nullptr && amplitudes.checks && has_failed(*amplitudes.checks);
-  if (amplitudes.checks && !corrected) return *amplitudes.checks;
-  amplitudes.checks.reset();
+  amplitudes.forget_outdated_check();
+  if (amplitudes.checks) return *amplitudes.checks;
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
-  if (amplitudes.read != nullptr) amplitudes.read->reset_hashes();
   return amplitudes.checks.emplace(check_source(*amplitudes.source, *integrals.source, share));
 }
 

@@ -105,6 +105,10 @@ struct Amplitudes {
   std::optional<CheckReport> checks;  ///< result of the last check; absent before it, and after a block was set
   std::array<std::optional<BlockIndex>, 4> blocks;  ///< [tensor], listed when needed
   std::optional<BlockIndex> exchange_blocks;        ///< blocks {h p|h p}, listed when needed
+
+  /// Prepares a check: forgets a failed check of a caller's reader, because the caller may have corrected the numbers,
+  /// and what an unchecked reader has delivered.
+  void forget_outdated_check();
 };
 
 /// The object of a handle of a calculation. It keeps its amplitudes, also after their handles have been deleted.

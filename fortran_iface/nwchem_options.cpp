@@ -26,14 +26,14 @@ namespace {
 /// The name of a setting in the input and in the environment.
 struct Name {
   const char* setting;
-  const char* variable;
+  const char* variable;  ///< null: the environment has none
 };
 constexpr Name device_name{"device", variables::nwchem_device}, omega2_name{"omega2", variables::omega2},
     form_name{"form", variables::form}, precision_name{"precision", variables::precision},
     target_error_name{"target_error", variables::target_error}, memory_name{"memory", variables::memory},
-    tile_size_name{"tile_size", variables::tile_size};
-constexpr std::array<Name, 7> names = {device_name,       omega2_name, form_name,     precision_name,
-                                       target_error_name, memory_name, tile_size_name};
+    tile_size_name{"tile_size", variables::tile_size}, trust_input_name{"trust_input", nullptr};
+constexpr std::array<Name, 8> names = {device_name,       omega2_name, form_name,      precision_name,
+                                       target_error_name, memory_name, tile_size_name, trust_input_name};
 
 /// A value and its origin, for messages.
 struct Choice {
@@ -142,6 +142,12 @@ std::int64_t parse_tile_size(const Choice& choice) {
   return *size;
 }
 
+bool parse_trust(const Choice& choice) {
+  if (choice.value == "true") return true;
+  if (choice.value == "false") return false;
+  refuse(choice, "it may be .true. or .false.");
+}
+
 /// The settings of the input. The last line of a name counts.
 class Lines {
  public:
@@ -161,7 +167,8 @@ class Lines {
 
   /// The value of a setting: from the environment, else from the input, else nullopt.
   std::optional<Choice> find(const Name& name) const {
-    if (const char* value = std::getenv(name.variable)) return Choice{name.variable, value};
+    if (const char* value = name.variable != nullptr ? std::getenv(name.variable) : nullptr)
+      return Choice{name.variable, value};
     for (auto setting = settings_.rbegin(); setting != settings_.rend(); ++setting) {
       if (setting->origin == name.setting)
         return Choice{fmt::format("The setting trifuse:{}", name.setting), setting->value};
@@ -186,6 +193,7 @@ Options read_options(Door door, const std::string& text) {
   if (const auto choice = lines.find(target_error_name)) options.target_error = parse_target_error(*choice);
   if (const auto choice = lines.find(memory_name)) options.memory = parse_memory(*choice);
   if (const auto choice = lines.find(tile_size_name)) options.tile_size = parse_tile_size(*choice);
+  if (const auto choice = lines.find(trust_input_name)) options.trust_input = parse_trust(*choice);
   if (options.target_error && options.precision != Precision::mixed) {
     throw UsageError(
         "trifuse:target_error is for mixed precision; write set trifuse:precision mixed, or leave trifuse:target_error "

@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
-#include "cxx/calculation/distributed_calculation.hpp"
-#include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/job/job.hpp"
 #include "cxx/parallel/caller_thread.hpp"
-#include "cxx/parallel/ranks.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/report/precision_report.hpp"
 #include "fortran_iface/handles.hpp"
@@ -94,16 +92,6 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
                                    {job.orbital_energies, static_cast<std::size_t>(orbitals)}, read);
 }
 
-/// The GPUs that a rank may use; empty if it computes on cores. Throws UsageError if the user wants GPUs and there is
-/// none.
-std::vector<DeviceInfo> usable_devices(const Options& options, const TileSpace& tiles) {
-  if (options.device == Device::cpu) return {};
-  if (options.device == Device::automatic &&
-      choose_executor(tiles, options.formulation, options.precision) != ExecutorKind::cuda)
-    return {};
-  return choose_devices(visible_devices(), {});
-}
-
 /// Throws UsageError if mixed precision would be emulated on cores although the user did not ask for cores.
 void check_precision(const Options& options, const trifuse_nwchem_job& job) {
   if (options.precision != Precision::mixed || options.device == Device::cpu || job.gpus_per_node > 0) return;
@@ -120,55 +108,46 @@ std::string checked_settings(const char* settings) {
   return settings != nullptr ? std::string(settings, length) : std::string();
 }
 
-/// The input and the plan.
-struct Setup {
-  std::unique_ptr<TileSource> source;
-  std::optional<DistributedCalculation> distributed;
-};
-
-/// Plans the calculation on all ranks. Collective.
-Setup set_up(const trifuse_nwchem_job& job, const char* settings, Communicator& communicator, CallerThread& caller) {
-  Setup setup;
-  DistributedOptions distributed_options;
-  const bool with_gpu = rank_on_host(communicator) < job.gpus_per_node;
-  std::vector<DeviceInfo> usable;
-  run_collectively(&communicator, [&] {
-    const Options options = nwchem::read_options(Door::nwchem_routine, checked_settings(settings));
-    check_precision(options, job);
-    setup.source = make_source(job, caller);
-    distributed_options.calculation.formulation = options.formulation;
-    distributed_options.calculation.omega2 = options.omega2;
-    distributed_options.calculation.precision = options.precision;
-    distributed_options.calculation.target_error = options.target_error;
-    distributed_options.calculation.tile_size = options.tile_size;
-    if (with_gpu) usable = usable_devices(options, setup.source->tiles());
-    distributed_options.gpu_memory = options.memory;
-  });
-  distributed_options.device = assign_device(communicator, usable, true);
-  setup.distributed.emplace(plan_distributed(communicator, *setup.source, nullptr, distributed_options));
-  return setup;
+/// The options of the job.
+JobOptions job_options(const Options& options, const trifuse_nwchem_job& job) {
+  JobOptions chosen;
+  chosen.calculation.formulation = options.formulation;
+  chosen.calculation.omega2 = options.omega2;
+  chosen.calculation.precision = options.precision;
+  chosen.calculation.target_error = options.target_error;
+  chosen.calculation.tile_size = options.tile_size;
+  chosen.calculation.trust_input = options.trust_input;
+  chosen.calculation.executor = options.device == Device::cuda ? ExecutorKind::cuda : ExecutorKind::cpu;
+  chosen.choose_executor = options.device == Device::automatic;
+  const bool no_gpus = options.device == Device::cpu;
+  chosen.gpu_ranks_of_host = no_gpus ? 0 : static_cast<int>(std::clamp<std::int64_t>(job.gpus_per_node, 0, job.ranks));
+  chosen.gpu_memory = options.memory;
+  return chosen;
 }
 
-/// Prints the report of a run on rank 0.
-class Report {
+/// Prints the report of a job on rank 0.
+class Report final : public JobWatch {
  public:
   Report(const trifuse_nwchem_job& job, CallerThread& caller) : job_(job), caller_(caller) {}
 
-  void begin(const Setup& setup) const {
-    const Calculation& calculation = setup.distributed->calculation;
+  void planned(const PlannedJob& job) override {
+    const Calculation& calculation = job.calculation;
     print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
                       calculation.plan().tasks.size(), calculation.plan().total_operations,
-                      to_string(calculation.plan().formulation), setup.source->info().format));
-    for (const std::string& line : rank_table(*setup.distributed)) print(line);
+                      to_string(calculation.plan().formulation), job.right.info().format));
+    for (const std::string& line : rank_table(*job.ranks)) print(line);
     print_precision(calculation);
+    for (const std::string& warning : job.right_check.warnings) print_warning(warning);
   }
 
-  void end(const CalculationResult& result) const {
-    for (const std::string& warning : result.warnings) print("WARNING: " + nwchem::in_words_of_input(warning));
+  void finished(const FinishedJob& job) override {
+    const CalculationResult& result = job.result;
+    for (const std::string& warning : result.warnings) print_warning(warning);
     const double seconds = std::max(result.seconds_tasks, 1e-9);
-    print(fmt::format("Operands read in {:.1f} s; {} tasks in {:.1f} s, {:.4g} operations, {:.4f} TF/s",
-                      result.seconds_loading, result.tasks, result.seconds_tasks, result.operations,
-                      result.operations / seconds / 1e12));
+    print(fmt::format(
+        "Input checked in {:.1f} s, operands read in {:.1f} s; {} tasks in {:.1f} s, {:.4g} operations, {:.4f} TF/s",
+        job.times.checking, result.seconds_loading, result.tasks, result.seconds_tasks, result.operations,
+        result.operations / seconds / 1e12));
     for (const TriplesEnergy& energy : result.energies) {
       std::string line = fmt::format("{}, omega2 = {:g}", energy.method, energy.omega2);
       for (std::size_t n = 0; n < Energies::count; ++n) {
@@ -195,6 +174,7 @@ class Report {
     if (!advice.empty()) print(nwchem::in_words_of_input(advice));
   }
 
+  void print_warning(const std::string& warning) const { print("WARNING: " + nwchem::in_words_of_input(warning)); }
   void print(const std::string& line) const {
     if (job_.rank != 0) return;
     const std::string shown = printable(line);
@@ -218,11 +198,16 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
     CallerThread caller;
     caller.serve([&] {
       NwchemCommunicator communicator(*job, caller);
-      const Report report(*job, caller);
-      const Setup setup = set_up(*job, settings, communicator, caller);
-      report.begin(setup);
-      const CalculationResult result = setup.distributed->calculation.run();
-      report.end(result);
+      std::unique_ptr<TileSource> source;
+      JobOptions options;
+      run_collectively(&communicator, [&] {
+        const Options settings_of_input = nwchem::read_options(Door::nwchem_routine, checked_settings(settings));
+        check_precision(settings_of_input, *job);
+        source = make_source(*job, caller);
+        options = job_options(settings_of_input, *job);
+      });
+      Report report(*job, caller);
+      const CalculationResult result = run_job({.source = source.get()}, {}, options, &communicator, report);
       *bracket_energy = result.energies.front().total.e_bracket_t;
       *paren_energy = result.energies.front().total.e_paren_t;
     });

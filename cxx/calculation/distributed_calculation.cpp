@@ -75,12 +75,15 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
 
 }  // namespace
 
-DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options) {
+DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options, bool with_gpu,
+                                       bool may_share) {
   std::vector<DeviceInfo> usable;
   run_collectively(&communicator, [&] {
-    if (options.executor == ExecutorKind::cuda) usable = choose_devices(visible_devices(), options.devices);
+    if (with_gpu && options.executor == ExecutorKind::cuda) {
+      usable = choose_devices(visible_devices(), options.devices);
+    }
   });
-  return {options, assign_device(communicator, usable, !options.devices.empty()), options.memory};
+  return {options, assign_device(communicator, usable, may_share), options.memory};
 }
 
 DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,

@@ -27,8 +27,10 @@ struct DistributedOptions {
 };
 
 /// The options of this rank if each rank takes one GPU. If `options` names GPUs, all ranks of a host take these GPUs in
-/// turn. Collective. `options`: the same on all ranks. Throws on all ranks if a rank cannot use one of them.
-DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options);
+/// turn. Collective. `options`: the same on all ranks. `with_gpu`: false if this rank takes none. `may_share`: true if
+/// several ranks may take one GPU. Throws on all ranks if a rank cannot use one of them.
+DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options,
+                                       bool with_gpu = true, bool may_share = false);
 
 /// A calculation with the same plan on all ranks.
 struct DistributedCalculation {

@@ -166,7 +166,7 @@ void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const doubl
   }
 }
 
-void BlockSingles::finish_collecting() {
+void BlockSingles::finish_collecting(int part, int parts) {
   use_single_threaded_blas();
   const auto orbitals = static_cast<std::size_t>(std::max(problem_.occupied[0], problem_.occupied[1]));
   // The blocks of ovvv use each tile of occupied orbitals again for every pair of virtual tiles.
@@ -192,7 +192,7 @@ void BlockSingles::finish_collecting() {
   }
   for (int first = 0; first < spins; ++first) {
     for (int second = 0; second < spins; ++second) {
-      for (std::int64_t n = 0; n < problem_.occupied[u(first)]; ++n) equation_->add_orbital(first, second, n);
+      for (std::int64_t n = part; n < problem_.occupied[u(first)]; n += parts) equation_->add_orbital(first, second, n);
     }
   }
 }

@@ -35,10 +35,13 @@ class BlockSingles final : private SinglesSlabs {
   /// Adds a block v2[g3,g4,g1,g2] = <g3 g4||g1 g2>; `tiles` are {g3, g4, g1, g2}. Ignores blocks that the equation does
   /// not need.
   void add_v2(const std::array<int, 4>& tiles, std::span<const double> block);
-  /// Adds the terms of all collected arrays.
-  void finish_collecting();
+  /// Adds the terms of the collected arrays: those of the occupied orbitals of part `part` of `parts`.
+  void finish_collecting(int part = 0, int parts = 1);
   /// The residual, after all blocks.
   SinglesResidual residual() const { return equation_->residual(); }
+  /// What several objects with parts of the blocks add up, see SinglesEquation.
+  std::vector<double> second_sums() const { return equation_->second_sums(); }
+  void set_second_sums(std::span<const double> sums) { equation_->set_second_sums(sums); }
 
  private:
   /// A dense array [n0,n1,n2,n3].

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +19,6 @@
 #include "tce_tiles/tiles/spin_cases.hpp"
 
 namespace trifuse {
-
 namespace {
 
 /// Largest deviation from a symmetry by rounding, relative to the largest element or to 1 if that is larger.
@@ -62,8 +62,9 @@ double lower_violation(std::span<const double> x, const Dims& n) {
 
 class BlockChecker {
  public:
-  BlockChecker(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked)
-      : amplitudes_(amplitudes), integrals_(integrals), space_(amplitudes.tiles()), checked_(checked) {}
+  BlockChecker(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked,
+               const CheckPart& part)
+      : amplitudes_(amplitudes), integrals_(integrals), space_(amplitudes.tiles()), checked_(checked), part_(part) {}
 
   ConsistencyReport run() {
     if (!(space_ == integrals_.tiles())) {
@@ -77,9 +78,11 @@ class BlockChecker {
     if (kind == AmplitudeKind::lambda) measured.no_singles_reason = "Lambda amplitudes obey other equations";
     if (kind == AmplitudeKind::made_up) measured.no_singles_reason = "the amplitudes are made up and obey no equation";
     // Without a Fock matrix the energy is complete only if Brillouin's theorem holds. It does not hold for ROHF.
-    const bool rohf = integrals_.info().reference == Reference::rohf;
-    if (rohf && !integrals_.has_fock())
-      measured.no_singles_reason = "the reference is ROHF and there is no Fock matrix";
+    const SourceInfo& info = integrals_.info();
+    if (!integrals_.has_fock() && (info.reference == Reference::rohf || info.may_be_rohf)) {
+      measured.no_singles_reason =
+          fmt::format("the reference {} ROHF and there is no Fock matrix", info.may_be_rohf ? "may be" : "is");
+    }
     energy_known_ = integrals_.has_integrals() && measured.no_singles_reason.empty();
     compare_spin_cases();
     read_singles();
@@ -87,7 +90,13 @@ class BlockChecker {
     doubles();
     if (integrals_.has_integrals() && checked_ == CheckedIntegrals::all) other_integrals();
     if (energy_known_) measured.ccsd_energy = energy_;
-    if (equation_) measured.singles = equation_->residual();
+    if (!equation_) return report_;
+    report_.residual_sums = equation_->second_sums();
+    if (part_.parts == 1) measured.singles = equation_->residual();
+    report_.residual_of = [equation = equation_](std::span<const double> sums) {
+      equation->set_second_sums(sums);
+      return equation->residual();
+    };
     return report_;
   }
 
@@ -245,7 +254,7 @@ class BlockChecker {
     const std::array<std::vector<double>, 2> none;
     report_.measured.compare_energies(occupied, virtuals, integrals_.has_fock() ? fock : none,
                                       integrals_.info().reference == Reference::rohf);
-    equation_.emplace(space_, amplitudes_.info().omega2, std::move(t1), std::move(fock), oovv);
+    equation_ = std::make_shared<BlockSingles>(space_, amplitudes_.info().omega2, std::move(t1), std::move(fock), oovv);
   }
   std::vector<double>& singles(int p, int h) { return t1_[u(p - space_.hole_tiles()) * u(space_.hole_tiles()) + u(h)]; }
 
@@ -385,13 +394,6 @@ class BlockChecker {
     if (equation_) equation_->add_v2(q, block);
   }
 
-  /// Reads <h p||h p>, which complete the equation of the single excitations.
-  void collect_exchange_integrals() {
-    const BlockIndex blocks = integrals_.has_exchange_integrals() ? exchange_v2_blocks(space_) : BlockIndex();
-    for (const Block& block : blocks.blocks()) use_v2(block.tiles);
-    equation_->finish_collecting();
-  }
-
   /// Reads the other classes of integrals that triples need, <h p||h h> and <p p||h p>.
   void other_integrals() {
     const int holes = space_.hole_tiles();
@@ -404,12 +406,19 @@ class BlockChecker {
         }
       }
     }
-    if (equation_) collect_exchange_integrals();
+    if (equation_) {
+      // <h p||h p> complete the equation of the single excitations.
+      const BlockIndex blocks = integrals_.has_exchange_integrals() ? exchange_v2_blocks(space_) : BlockIndex();
+      for (const Block& block : blocks.blocks()) use_v2(block.tiles);
+      equation_->finish_collecting(part_.part, part_.parts);
+    }
+    std::int64_t blocks = 0;
     for (int p5 = holes; p5 < space_.size(); ++p5) {
       for (int p6 = p5; p6 < space_.size(); ++p6) {
         for (int h3 = 0; h3 < holes; ++h3) {
           for (int p7 = holes; p7 < space_.size(); ++p7) {
-            use_v2({p5, p6, h3, p7});
+            const Quad q = {p5, p6, h3, p7};
+            if (exists(q) && blocks++ % part_.parts == part_.part) use_v2(q);
           }
         }
       }
@@ -420,21 +429,21 @@ class BlockChecker {
   const TileSource& integrals_;
   const TileSpace& space_;
   CheckedIntegrals checked_;
+  const CheckPart part_;
   ConsistencyReport report_;
   bool energy_known_ = false;
   double energy_ = 0.0;
   std::vector<std::vector<double>> t1_;  ///< t1_[particle tile,hole tile]: blocks t1[p,h]; empty if one does not exist
-  Buffer t_;
-  Buffer v_;
+  Buffer t_, v_;
   std::optional<SpinCases> t2_cases_, v2_cases_;  ///< set for a restricted reference
-  std::optional<BlockSingles> equation_;
+  std::shared_ptr<BlockSingles> equation_;
 };
 
 }  // namespace
 
-ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
-                                    CheckedIntegrals checked) {
-  return BlockChecker(amplitudes, integrals, checked).run();
+ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked,
+                                    const CheckPart& part) {
+  return BlockChecker(amplitudes, integrals, checked, part).run();
 }
 
 }  // namespace trifuse

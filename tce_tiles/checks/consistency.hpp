@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "tce_tiles/checks/witnesses.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
@@ -19,6 +22,17 @@ struct ConsistencyReport {
   double t2_spin_symmetry = 0.0, v2_spin_symmetry = 0.0;  ///< for a restricted reference, else 0
   double v2_antisymmetry = 0.0;
   std::int64_t doubles_read = 0;  ///< number of elements of all blocks that were read
+  /// The residual of the singles equation from the blocks of this part, to be summed over the parts; empty if the
+  /// equation is not evaluated.
+  std::vector<double> residual_sums;
+  /// Makes `measured.singles` from the sums of all parts. `amplitudes` must still exist.
+  std::function<SinglesResidual(std::span<const double>)> residual_of;
+};
+
+/// One of several processes that check the same blocks. Each of them reads a part of the blocks {p p|h p} and all other
+/// blocks.
+struct CheckPart {
+  int part = 0, parts = 1;
 };
 
 /// Largest absolute values that an input may have; integrals and Fock matrix in hartree. Amplitudes above one occur
@@ -40,8 +54,9 @@ enum class CheckedIntegrals { all, energy_only };
 ///   - T2 of a restricted reference does not have the symmetry of singlet amplitudes,
 ///   - the source holds several spin cases of V2 of a restricted reference and they contradict each other,
 ///   - the two sources have different tiles.
+/// If there are several parts, the report has no `measured.singles`.
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
-                                    CheckedIntegrals checked = CheckedIntegrals::all);
+                                    CheckedIntegrals checked = CheckedIntegrals::all, const CheckPart& part = {});
 
 }  // namespace trifuse
 

@@ -14,29 +14,32 @@
 namespace trifuse {
 namespace {
 
-/// The check of a source by its blocks. Every process reads all blocks.
+/// The check of a source by its blocks. Processes share the blocks {p p|h p} and read all others.
 class BlockCheck final : public SourceCheck {
  public:
-  /// `stop`: see CheckShare.
+  /// `share`: its part, parts and stop count.
   BlockCheck(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked,
-             const std::atomic<bool>* stop)
-      : amplitudes_(interruptible(amplitudes, stop, of_amplitudes_)),
-        integrals_(&integrals == &amplitudes ? amplitudes_ : interruptible(integrals, stop, of_integrals_)),
-        checked_(checked) {}
+             const CheckShare& share)
+      : amplitudes_(interruptible(amplitudes, share.stop, of_amplitudes_)),
+        integrals_(&integrals == &amplitudes ? amplitudes_ : interruptible(integrals, share.stop, of_integrals_)),
+        checked_(checked),
+        part_{share.part, share.parts} {}
 
   int stages() const override { return 1; }
   std::vector<double> run(int) override {
     const TileSpace &found = amplitudes_.tiles(), &wanted = integrals_.tiles();
     // Left-hand amplitudes may have other tiles: another program or a run with another tile size may have made them.
     const bool retiled = !(found == wanted) && found.retiled(1, 1) == wanted.retiled(1, 1);
-    const auto check = [&](const TileSource& amplitudes) {
-      measured_ = check_consistency(amplitudes, integrals_, checked_).measured;
-    };
-    retiled ? check(*retile(amplitudes_, wanted, {.integrals = false, .fock = false})) : check(amplitudes_);
-    return {};
+    if (retiled) retiled_ = retile(amplitudes_, wanted, {.integrals = false, .fock = false});
+    report_ = check_consistency(retiled ? *retiled_ : amplitudes_, integrals_, checked_, part_);
+    return report_.residual_sums;
   }
-  void accept(int, std::span<const double>) override {}
-  Measurements measurements() const override { return measured_; }
+  void accept(int, std::span<const double> sums) override {
+    if (report_.residual_of) report_.measured.singles = report_.residual_of(sums);
+    report_.residual_of = nullptr;  // it keeps large arrays
+    retiled_.reset();
+  }
+  Measurements measurements() const override { return report_.measured; }
 
  private:
   /// The source to read: `source`, or `wrapper` around it if there is a `stop`.
@@ -49,7 +52,9 @@ class BlockCheck final : public SourceCheck {
   const TileSource& amplitudes_;
   const TileSource& integrals_;
   CheckedIntegrals checked_;
-  Measurements measured_;
+  CheckPart part_;
+  std::unique_ptr<TileSource> retiled_;
+  ConsistencyReport report_;
 };
 
 /// The check of a dump. For a dump without a seal, the first stage computes checksums. With them, the numbers of the
@@ -119,7 +124,7 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
     // Dense integrals have been checked in the order of the file or of the memory, which is faster.
     return std::make_unique<BlockCheck>(
         amplitudes, integrals, dense_integrals != nullptr ? CheckedIntegrals::energy_only : CheckedIntegrals::all,
-        share.stop);
+        share);
   };
   if (dense == nullptr) return blocks();
   const bool all_dense = dense_integrals != nullptr && amplitudes.tiles() == integrals.tiles();

@@ -55,7 +55,8 @@ class SourceCheck {
 ///
 /// `integrals` is the source of the integrals; it may be `amplitudes` itself. Left-hand amplitudes use the integrals of
 /// the right-hand source. The check of the right-hand source has checked them. `share`: for a dump, each process reads
-/// its share only; for NWChem's files, each process reads everything. Both sources must outlive the check.
+/// its share only; of blocks, each process reads its share of {p p|h p} and all others. Both sources must outlive the
+/// check.
 std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
                                                const CheckShare& share = {});
 

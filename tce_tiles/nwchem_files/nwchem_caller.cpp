@@ -138,6 +138,8 @@ std::unique_ptr<TileSource> make_nwchem_caller_source(const NwchemTiles& tiles, 
   info.format = fmt::format("NWChem's arrays ({})", storage_name(tiles.storage));
   // NWChem's (T) does not distinguish UHF and ROHF: both have orbital energies of each spin.
   info.reference = tiles.restricted ? Reference::rhf : Reference::uhf;
+  info.may_be_rohf = !tiles.restricted;
+  info.of_all_ranks = true;
   info.fock_in_triples = FockInTriples::left_out;
   NwchemVectors vectors;
   vectors.storage = tiles.storage;

@@ -43,7 +43,11 @@ struct SourceInfo {
   AmplitudeKind amplitudes = AmplitudeKind::ccsd;
   double omega2 = 0.0;  ///< the parameter of regularized CCSD amplitudes, hartree; else 0
   FockInTriples fock_in_triples = FockInTriples::not_stated;
-  bool sealed = false;                       ///< the file has a checksum for every number
+  bool sealed = false;  ///< the file has a checksum for every number
+  /// All ranks of a job read the same numbers, from arrays that they share. So they can share the check of them.
+  bool of_all_ranks = false;
+  /// The orbitals of an unrestricted source may be those of ROHF, so f_ia need not vanish where it is not known.
+  bool may_be_rohf = false;
   std::optional<double> scf_energy;          ///< total energy of the reference by the producing program, hartree
   std::optional<double> correlation_energy;  ///< CCSD correlation energy by the producing program, hartree
   /// Largest norm of the change of the amplitudes in the last iteration of the producing program, as it states it.

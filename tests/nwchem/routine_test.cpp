@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/support/environment_variable.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/nwchem_program.hpp"
@@ -19,6 +21,7 @@ struct Host {
   const NwchemProgram& program;
   std::thread::id thread = std::this_thread::get_id();
   bool cannot_read = false;
+  std::array<double, 3> factors = {1.0, 1.0, 1.0};  ///< of t1, t2 and v2
   std::string printed;
 };
 
@@ -28,6 +31,7 @@ std::int64_t read(void* context, std::int64_t vector, std::int64_t offset, std::
   if (host.cannot_read && vector == 12) return 5;
   host.program.vector(static_cast<NwchemTensor>(vector - 11))
       .read(offset, std::span(values, static_cast<std::size_t>(count)));
+  for (std::int64_t n = 0; n < count; ++n) values[n] *= host.factors[static_cast<std::size_t>(vector - 11)];
   return 0;
 }
 std::int64_t fetch_add(void* context, std::int64_t counter, std::int64_t amount) {
@@ -57,11 +61,12 @@ class Routine : public ::testing::Test {
   };
 
   static constexpr const char* dump = "ch2_631g_c2v_rohf_t3_2eorb";
+  std::string dump_ = dump;  ///< the files that the ranks have in memory
 
   /// Returns the results of all ranks. `change` may damage the arguments of a rank.
   template <typename Change>
   std::vector<Answer> answers(int ranks, const std::string& settings, Change change) {
-    const NwchemProgram program((nwchem_data() / dump / "c").string());
+    const NwchemProgram program((nwchem_data() / dump_ / "c").string());
     std::vector<Answer> found(static_cast<std::size_t>(ranks));
     ThreadRanks shared(ranks);
     std::vector<std::thread> threads;
@@ -73,8 +78,8 @@ class Routine : public ::testing::Test {
         job.nob = program.counts[1];
         job.nva = program.counts[2];
         job.nvb = program.counts[3];
-        job.restricted = 0;
-        job.spatial_integrals = 1;
+        job.restricted = program.restricted ? 1 : 0;
+        job.spatial_integrals = program.spatial() ? 1 : 0;
         job.spin = program.spin.data();
         job.irrep = program.irrep.data();
         job.size = program.size.data();
@@ -165,6 +170,32 @@ TEST_F(Routine, FailsOnAllRanksWhereOneCannotRead) {
   expect_refused(found[0].status, TRIFUSE_BAD_INPUT, "Rank 1 failed: NWChem could not deliver");
   expect_refused(found[1].status, TRIFUSE_BAD_INPUT, "of its array 12: code 5.");
   expect_refused(found[2].status, TRIFUSE_BAD_INPUT, "Rank 1 failed: NWChem could not deliver");
+}
+
+/// The numbers are checked as the program checks them, by all ranks together.
+TEST_F(Routine, RefusesWrongNumbers) {
+  dump_ = "h2o_631g_c1_rhf_t5_2eorb";
+  const ExpectedEnergies expected = expected_energies(dump_);
+  const auto energies_with = [&](std::size_t tensor, double factor, const std::string& settings, int ranks) {
+    return answers(ranks, settings, [&](int, Host& host, trifuse_nwchem_job&) { host.factors[tensor] = factor; });
+  };
+  for (const int ranks : {1, 3}) {
+    for (const Answer& answer : energies_with(0, 1.0, "", ranks)) {
+      EXPECT_STREQ(answer.status.message, "");
+      EXPECT_NEAR(answer.e_paren_t, expected.plain.e_paren_t, 1e-10);
+      EXPECT_EQ(answer.printed.find("WARNING"), std::string::npos) << answer.printed;
+    }
+    for (std::size_t tensor = 0; tensor < 3; ++tensor) {
+      for (const double factor : {-1.0, 0.9}) {
+        for (const Answer& answer : energies_with(tensor, factor, "", ranks)) {
+          expect_refused(answer.status, TRIFUSE_BAD_INPUT, "equation of the single excitations");
+        }
+      }
+    }
+  }
+  const Answer trusted = energies_with(1, 0.9, "trust_input=true\n", 1).front();
+  EXPECT_STREQ(trusted.status.message, "");
+  EXPECT_NE(trusted.printed.find("WARNING: A witness failed (singles equation)"), std::string::npos) << trusted.printed;
 }
 
 TEST_F(Routine, RefusesWhatCannotBe) {

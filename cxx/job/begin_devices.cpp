@@ -1,4 +1,4 @@
-#include "drivers/begin_devices.hpp"
+#include "cxx/job/begin_devices.hpp"
 
 #include <cstddef>
 #include <numeric>
@@ -9,7 +9,7 @@
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/ranks.hpp"
 
-namespace trifuse::cli {
+namespace trifuse {
 
 namespace {
 
@@ -28,15 +28,21 @@ std::vector<int> likely_devices(std::vector<int> wanted, bool distributed) {
 
 }  // namespace
 
-BegunDevices begin_devices(const CalculationFlags& flags, const TileSource& right, const Communicator* communicator) {
+BegunDevices begin_devices(const JobOptions& options, const TileSource& right, const Communicator* communicator,
+                           bool with_gpu) {
   // If no thread can be started, the caller does this when it needs the result.
   constexpr auto soon = std::launch::async | std::launch::deferred;
   BegunDevices begun;
-  begun.options = std::async(soon, [&flags, &right] { return flags.resolve(right); });
-  begun.start = std::async(soon, [options = begun.options, &right, distributed = communicator != nullptr] {
+  begun.options = std::async(soon, [&options, &right, with_gpu] {
+    CalculationOptions chosen = options.calculation;
+    if (!options.choose_executor || !with_gpu) return chosen;
+    chosen.executor = choose_executor(right.tiles(), chosen.formulation, chosen.precision);
+    return chosen;
+  });
+  begun.start = std::async(soon, [chosen = begun.options, &right, distributed = communicator != nullptr, with_gpu] {
     try {
-      CalculationOptions run = options.get();
-      if (run.executor != ExecutorKind::cuda) return;
+      CalculationOptions run = chosen.get();
+      if (run.executor != ExecutorKind::cuda || !with_gpu) return;
       run.devices = likely_devices(run.devices, distributed);
       start_devices(right.tiles(), run, distributed);
     } catch (const Error&) {
@@ -46,4 +52,8 @@ BegunDevices begin_devices(const CalculationFlags& flags, const TileSource& righ
   return begun;
 }
 
-}  // namespace trifuse::cli
+bool may_use_gpu(Communicator* ranks, std::optional<int> of_host) {
+  return ranks == nullptr || !of_host || rank_on_host(*ranks) < *of_host;
+}
+
+}  // namespace trifuse

@@ -1,4 +1,4 @@
-#include "drivers/same_input.hpp"
+#include "cxx/job/same_file.hpp"
 
 #include <sys/stat.h>
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace trifuse::cli {
+namespace trifuse {
 namespace {
 
 /// Splits a 64-bit number into two halves, because a double cannot hold 64 bits exactly.
@@ -31,4 +31,4 @@ bool same_file(Communicator& communicator, const std::string& path) {
   return true;
 }
 
-}  // namespace trifuse::cli
+}  // namespace trifuse

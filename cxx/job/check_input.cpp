@@ -1,0 +1,94 @@
+#include "cxx/job/check_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cxx/base/threads.hpp"
+#include "cxx/job/same_file.hpp"
+#include "cxx/parallel/ranks.hpp"
+#include "cxx/parallel/same_numbers.hpp"
+#include "tce_tiles/checks/source_check.hpp"
+
+namespace trifuse {
+namespace {
+
+/// The check of all numbers, whose witnesses may have failed.
+CheckReport checked(const TileSource& amplitudes, const TileSource& integrals, const CheckSettings& settings,
+                    Communicator* ranks) {
+  const bool shared = ranks != nullptr && (amplitudes.info().of_all_ranks || same_file(*ranks, amplitudes.info().path));
+  CheckShare share;
+  if (shared) share = {ranks->rank(), ranks->size()};
+  // This call is collective, so a rank with a given number of threads makes it, too.
+  if (ranks != nullptr) share.threads = threads_of_each(*ranks);
+  if (settings.threads > 0) share.threads = settings.threads;
+  share.stop = settings.stop;
+  // Ranks of one host share its cores, also where the check does not pass on the number of threads.
+  std::optional<OpenMpThreads> limit;
+  if (ranks != nullptr && share.threads > 0) limit.emplace(share.threads);
+  // The parts of ranks with different inputs may have different lengths.
+  if (ranks != nullptr) expect_same_numbers(*ranks, amplitudes);
+  std::unique_ptr<SourceCheck> check;
+  run_collectively(ranks, [&] { check = make_source_check(amplitudes, integrals, share); });
+  for (int stage = 0; stage < check->stages(); ++stage) {
+    std::vector<double> found;
+    if (shared) check->read_together(stage, *ranks);
+    run_collectively(ranks, [&] { found = check->run(stage); });
+    if (shared) ranks->allreduce_sum(found);
+    run_collectively(ranks, [&] { check->accept(stage, found); });
+  }
+  CheckReport report;
+  run_collectively(ranks, [&] { report = evaluate_witnesses(check->measurements(), amplitudes, integrals); });
+  return report;
+}
+
+/// True if all ranks say so.
+bool all_of_ranks(Communicator* ranks, bool mine) {
+  if (ranks == nullptr) return mine;
+  double missing = mine ? 0.0 : 1.0;
+  ranks->allreduce_sum(std::span(&missing, 1));
+  return missing == 0.0;
+}
+
+/// Arrays have no digest. If ranks have different ones, their measured values differ.
+void expect_same_measurements(Communicator& ranks, const CheckReport& report) {
+  std::array<double, 16> measured{report.ccsd_energy.value_or(0.0)};
+  for (std::size_t n = 0; n < std::min(report.witnesses.size(), measured.size() - 1); ++n) {
+    const double value = report.witnesses[n].value.value_or(0.0);
+    measured[n + 1] = std::isfinite(value) ? value : -1.0;
+  }
+  expect_same(ranks, measured);
+}
+
+}  // namespace
+
+CheckReport check_side(const JobSide& side, const TileSource& right, const CheckSettings& settings,
+                       Communicator* ranks) {
+  const TileSource& source = *side.source;
+  CheckReport report;
+  run_collectively(ranks, [&] {
+    if (side.expect_complete) side.expect_complete();
+  });
+  if (!settings.check) {
+    report.warnings.push_back(fmt::format(
+        "{}: the numbers were not checked, as the calling program asked; wrong numbers give wrong energies.",
+        source.info().path));
+  } else {
+    const bool known = side.known != nullptr && side.known->has_value();
+    report = all_of_ranks(ranks, known) ? **side.known : checked(source, right, settings, ranks);
+    if (side.known != nullptr) *side.known = report;
+    run_collectively(ranks, [&] { enforce_witnesses(report, settings.trust_input); });
+  }
+  if (ranks != nullptr) {
+    expect_same_numbers(*ranks, source);
+    expect_same_measurements(*ranks, report);
+  }
+  return report;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,177 @@
+#include "cxx/job/job.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "cxx/base/printable.hpp"
+#include "cxx/job/begin_devices.hpp"
+#include "cxx/job/check_input.hpp"
+#include "cxx/report/check_report.hpp"
+#include "cxx/report/rank_report.hpp"
+#include "tce_tiles/tiles/interruptible_source.hpp"
+
+namespace trifuse {
+namespace {
+
+class Job {
+ public:
+  Job(const JobSide& right, const JobSide& left, const JobOptions& options, Communicator* ranks, JobWatch& watch)
+      : right_(right),
+        left_(left),
+        options_(options),
+        ranks_(ranks),
+        watch_(watch),
+        readable_right_(interruptible(right.source, of_right_)),
+        readable_left_(interruptible(left.source, of_left_)) {}
+
+  CalculationResult run() {
+    try {
+      return check_and_run();
+    } catch (...) {
+      // A wrong input may be the cause of the failure. Then the sentence of its check helps more.
+      if (!check_begun_) check(options_.calculation.threads);
+      throw;
+    }
+  }
+
+ private:
+  /// The source that a run reads. Reading operands and multiplying factors to them may take minutes.
+  const TileSource* interruptible(const TileSource* source, std::optional<InterruptibleSource>& wrapper) const {
+    if (source == nullptr || watch_.stop() == nullptr) return source;
+    return &wrapper.emplace(*source, *watch_.stop());
+  }
+
+  CalculationResult check_and_run() {
+    const bool with_gpu = may_use_gpu(ranks_, options_.gpu_ranks_of_host);
+    BegunDevices begun;
+    run_collectively(ranks_, [&] { begun = begin_devices(options_, *right_.source, ranks_, with_gpu); });
+    CalculationOptions options;
+    const auto resolve = [&] { run_collectively(ranks_, [&] { options = begun.options.get(); }); };
+    if (may_check_beside_gpus()) resolve();
+    const bool beside = may_check_beside_gpus() && options.executor == ExecutorKind::cuda;
+    if (beside) {
+      options.check_beside_tasks = [&] {
+        check(threads_beside_tasks());
+        watch_.planned(job());
+        return right_check_.ccsd_energy;
+      };
+    } else {
+      check(options_.calculation.threads);
+      resolve();
+      options.ccsd_energy = right_check_.ccsd_energy;
+    }
+    const double planning = wall_seconds();
+    plan(options, with_gpu);
+    times_.planning = wall_seconds() - planning;
+    if (!beside) run_collectively(ranks_, [&] { watch_.planned(job()); });
+    return execute();
+  }
+
+  void plan(const CalculationOptions& options, bool with_gpu) {
+    if (ranks_ == nullptr) {
+      alone_.emplace(*readable_right_, readable_left_, options);
+      return;
+    }
+    const bool may_share = options_.gpu_ranks_of_host.has_value() || !options.devices.empty();
+    DistributedOptions of_rank = options_with_device(*ranks_, options, with_gpu, may_share);
+    if (options_.gpu_memory) of_rank.gpu_memory = options_.gpu_memory;
+    distributed_.emplace(plan_distributed(*ranks_, *readable_right_, readable_left_, of_rank));
+  }
+
+  CalculationResult execute() {
+    std::exception_ptr failure;  // the other ranks need this one until the run returns
+    CalculationResult result = calculation().run(
+        watch_.stop(), [&](const RunProgress& now) { watch_.progress(now); },
+        [&](const std::string& warning) { watch_.warn(warning); },
+        [&](const CalculationResult& found) {
+          CalculationResult told = found;
+          // The GPUs of this rank are not those of all ranks.
+          if (distributed_) told.remove_device_reports();
+          times_.whole = wall_seconds() - options_.begin;
+          try {
+            watch_.finished({job(), told, times_});
+          } catch (...) {
+            failure = std::current_exception();
+          }
+        });
+    if (failure) std::rethrow_exception(failure);
+    if (distributed_) result.remove_device_reports();
+    return result;
+  }
+
+  /// GPUs leave the cores idle, and arrays in memory can be read at the same time for both purposes. No journal may
+  /// receive energies of a wrong input.
+  bool may_check_beside_gpus() const {
+    return ranks_ == nullptr && options_.check && options_.calculation.journal.empty() && right_.in_memory &&
+           (left_.source == nullptr || left_.in_memory);
+  }
+  /// Few enough to leave the memory's speed to the panels on their way to the GPUs, and cores to the workers of the
+  /// GPUs.
+  int threads_beside_tasks() const {
+    constexpr int least = 4;
+    const int threads = calculation().threads();
+    return std::max(std::min(threads, least), threads / 2);
+  }
+
+  void check(int threads) {
+    check_begun_ = true;
+    const double begin = wall_seconds();
+    const CheckSettings settings{options_.check, options_.calculation.trust_input, threads, watch_.stop()};
+    right_check_ = check_side(right_, *right_.source, settings, ranks_);
+    if (left_.source != nullptr) left_check_ = check_side(left_, *right_.source, settings, ranks_);
+    times_.checking = wall_seconds() - begin;
+  }
+
+  const Calculation& calculation() const { return distributed_ ? distributed_->calculation : *alone_; }
+  PlannedJob job() const {
+    return {calculation(), distributed_ ? &*distributed_ : nullptr,         *readable_right_, readable_left_,
+            right_check_,  left_.source != nullptr ? &left_check_ : nullptr};
+  }
+
+  const JobSide& right_;
+  const JobSide& left_;
+  const JobOptions& options_;
+  Communicator* const ranks_;
+  JobWatch& watch_;
+  std::optional<InterruptibleSource> of_right_, of_left_;
+  const TileSource* const readable_right_;
+  const TileSource* const readable_left_;
+  bool check_begun_ = false;
+  CheckReport right_check_, left_check_;
+  RunTimes times_;
+  std::optional<Calculation> alone_;
+  std::optional<DistributedCalculation> distributed_;
+};
+
+}  // namespace
+
+CalculationResult run_job(const JobSide& right, const JobSide& left, const JobOptions& options, Communicator* ranks,
+                          JobWatch& watch) {
+  return Job(right, left, options, ranks, watch).run();
+}
+
+std::string describe_job(const PlannedJob& job) {
+  std::string text = describe_source(job.right);
+  if (job.left != nullptr) text += fmt::format("Left         {}\n", printable(job.left->info().path));
+  text += describe_ccsd(job.right.info(), job.right_check.ccsd_energy);
+  text += describe_checks(job.right_check, job.left_check);
+  text += describe_plan(job.calculation);
+  if (job.ranks != nullptr) text += fmt::format("{}\n", fmt::join(rank_table(*job.ranks), "\n"));
+  return text;
+}
+
+nlohmann::ordered_json json_report(const FinishedJob& job) {
+  nlohmann::ordered_json report =
+      json_report(job.calculation, job.result, job.times, job.right, job.left, job.right_check, job.left_check);
+  if (job.ranks != nullptr) {
+    report["ranks"] = json_ranks(*job.ranks, job.result);
+    report["kinds"] = json_kinds(job.result.ranks);
+  }
+  return report;
+}
+
+}  // namespace trifuse

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cxx/base/clock.hpp"
+#include "cxx/base/communicator.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/distributed_calculation.hpp"
+#include "cxx/report/report.hpp"
+#include "tce_tiles/checks/witnesses.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
+
+/// A job: one calculation of one process or of several ranks, from open amplitudes to energies and a report. Each door
+/// (the program, the C library, the routine of NWChem) runs its jobs with run_job().
+namespace trifuse {
+
+/// The amplitudes of one side of a job.
+struct JobSide {
+  const TileSource* source = nullptr;  ///< null: there is no left side
+  /// True if tasks may read the numbers while they are checked: they are arrays in the memory of this process.
+  bool in_memory = false;
+  /// Throws InputError if numbers are missing; may be empty.
+  std::function<void()> expect_complete = {};
+  /// The result of an earlier check, which the job does not repeat if all ranks have one. The job sets it. Null: there
+  /// was none.
+  std::optional<CheckReport>* known = nullptr;
+};
+
+struct JobOptions {
+  CalculationOptions calculation;
+  /// True: GPUs are chosen for a large calculation, see choose_executor().
+  bool choose_executor = false;
+  bool check = true;  ///< false: the numbers are not checked, and a warning says so
+  /// Number of ranks of each host that may use a GPU; nullopt: all.
+  std::optional<int> gpu_ranks_of_host;
+  /// Memory that a rank may use on its GPU, bytes; nullopt: `calculation.memory`.
+  std::optional<std::int64_t> gpu_memory;
+  double begin = wall_seconds();  ///< time at which the opening of the input began
+};
+
+/// A job whose calculation is planned.
+struct PlannedJob {
+  const Calculation& calculation;
+  const DistributedCalculation* ranks;  ///< null for a single process
+  const TileSource& right;
+  const TileSource* left;  ///< may be null
+  const CheckReport& right_check;
+  const CheckReport* left_check;  ///< null without left amplitudes
+};
+
+/// A job with energies.
+struct FinishedJob : PlannedJob {
+  const CalculationResult& result;
+  RunTimes times;
+};
+
+/// Who follows a job. All functions but progress() and warn() are called on the thread of the job, or on that of a
+/// check beside the tasks.
+class JobWatch {
+ public:
+  virtual ~JobWatch() = default;
+  /// The job ends with Interrupted soon after it becomes true; null: never.
+  virtual const std::atomic<bool>* stop() const { return nullptr; }
+  /// The input is checked, and the calculation is planned. Each rank calls it. If it throws on a rank, the job fails.
+  virtual void planned(const PlannedJob& job) { static_cast<void>(job); }
+  virtual void progress(const RunProgress& now) { static_cast<void>(now); }
+  /// A sentence that also stands in the result. Called on rank 0, and on the rank whose GPU has failed.
+  virtual void warn(const std::string& sentence) { static_cast<void>(sentence); }
+  /// The energies are known. Each rank calls it, before the memory of the run is returned. If it throws, run_job()
+  /// throws the same on this rank.
+  virtual void finished(const FinishedJob& job) { static_cast<void>(job); }
+};
+
+/// Checks the input, plans and runs. Ranks share the check of a file that is the same for all of them, and of a source
+/// of all ranks; else each rank checks its whole input. The check is made beside the tasks if one process computes from
+/// memory on GPUs without a journal. CUDA starts while the input is checked. Collective if `ranks` is not null.
+///
+/// Throws InputError if a check fails or ranks have different input; if it fails on one rank, it throws on all.
+CalculationResult run_job(const JobSide& right, const JobSide& left, const JobOptions& options, Communicator* ranks,
+                          JobWatch& watch);
+
+/// The input, its checks and the plan as text for the user.
+std::string describe_job(const PlannedJob& job);
+/// The report of a job as JSON, see drivers/docs/report.schema.json.
+nlohmann::ordered_json json_report(const FinishedJob& job);
+
+}  // namespace trifuse
