@@ -4,7 +4,7 @@
 !> (-fdefault-integer-8). Energies and integrals are in hartree.
 !>
 !> Errors: on failure `status%code` is not `trifuse_success`, and `trifuse_message(status)` is one sentence. Then output
-!> arguments have no meaning. No procedure ends the program.
+!> arguments have no meaning. No procedure ends the program. A path with a null character before its end is refused.
 !>
 !> Numbers `index` of blocks, tiles, witnesses, warnings and energies start at 1 here, and at 0 in trifuse.h. Numbers of
 !> tiles in `tiles(4)` and numbers of GPUs start at 0, as in trifuse.h.
@@ -96,6 +96,7 @@ contains
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(out) :: amplitudes
     character(len=*), intent(in) :: path
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open(status, terminated(path))
   end subroutine trifuse_open_amplitudes
 
@@ -107,6 +108,7 @@ contains
     type(trifuse_amplitudes), intent(out) :: amplitudes
     character(len=*), intent(in) :: path
     type(trifuse_amplitudes), intent(in) :: right
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open_left(status, terminated(path), right%handle)
   end subroutine trifuse_open_left_amplitudes
 
@@ -122,6 +124,7 @@ contains
     type(c_ptr) :: right_handle
     right_handle = c_null_ptr
     if (present(right)) right_handle = right%handle
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open_doubtful(status, terminated(path), right_handle)
   end subroutine trifuse_open_doubtful_amplitudes
 
@@ -133,6 +136,7 @@ contains
     type(trifuse_amplitudes), intent(out) :: amplitudes
     character(len=*), intent(in) :: path
     logical, intent(in) :: is_left
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open_unverified(status, terminated(path), merge(1_c_int32_t, 0_c_int32_t, is_left))
   end subroutine trifuse_open_unverified_amplitudes
 
@@ -371,6 +375,7 @@ contains
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
     character(len=*), intent(in) :: path
+    if (is_cut(status, "path", path)) return
     call c_set_journal(status, calculation%handle, terminated(path))
   end subroutine trifuse_set_journal
 
