@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <regex>
+#include <tuple>
+#include <utility>
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/dump_source.hpp"
@@ -142,6 +145,53 @@ TEST(WitnessesOfArrays, AFileWithoutAnySharpWitnessIsNamed) {
   EXPECT_TRUE(warnings(dump).empty());
   dump.datasets.erase("fock");
   EXPECT_TRUE(any_matches(warnings(dump), "write oovv and fock\\.$"));
+}
+
+/// Mixes two occupied orbitals in all arrays of `dump`, which has no Fock matrix then: the lowest and the highest one.
+void mix_occupied(RawDump& dump) {
+  dump.datasets.erase("fock");
+  const auto mix = [](double& x, double& y) { std::tie(x, y) = std::pair{0.6 * x + 0.8 * y, 0.6 * y - 0.8 * x}; };
+  for (const auto& [name, axes] : std::map<std::string, std::vector<std::size_t>>{
+           {"t1", {0}}, {"t2", {0, 1}}, {"ovvv", {0}}, {"ovoo", {0, 2, 3}}, {"ovov", {0, 2}}, {"oovv", {0, 1}}}) {
+    RawDump::Dataset& data = dump.datasets.at(name);
+    for (const std::size_t axis : axes) {
+      std::size_t stride = 1;
+      for (std::size_t d = axis + 1; d < data.shape.size(); ++d) stride *= static_cast<std::size_t>(data.shape[d]);
+      const std::size_t last = (static_cast<std::size_t>(data.shape[axis]) - 1) * stride;
+      for (std::size_t n = 0; n < data.values.size(); n += last + stride) {
+        for (std::size_t k = n; k < n + stride; ++k) mix(data.values[k], data.values[k + last]);
+      }
+    }
+  }
+  std::vector<double>& energies = dump.datasets.at("eps_occ").values;
+  double &low = energies.front(), &high = energies.back();
+  std::tie(low, high) = std::pair{0.36 * low + 0.64 * high, 0.36 * high + 0.64 * low};
+}
+
+/// Without the Fock matrix, orbitals that are not canonical are one of the causes that the refusal names.
+TEST(WitnessesOfOrbitals, WithoutFockTheRefusalNamesOrbitalsThatAreNotCanonical) {
+  const std::string cause = ", or the orbitals are not canonical: ";
+  expect_refused(converged_water(), mix_occupied, "would change t1.*converged" + cause + "pass fock\\.$");
+  Input input = converged_water();
+  mix_occupied(input.arrays);
+  std::vector<std::string> warnings;
+  const auto arrays = input.open(), blocks = retile(*arrays, 2, 3);
+  EXPECT_TRUE(std::regex_search(refusal(*blocks, *blocks, warnings), std::regex(cause + "pass the Fock matrix\\.$")));
+
+  input.arrays.attributes = {
+      {"format", std::string("trifuse-dump")}, {"version", std::int64_t{1}}, {"reference", std::string("RHF")}};
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "dump.h5").string();
+  input.arrays.write(path);
+  const auto file = open_dump(path, 5, 8);
+  EXPECT_TRUE(std::regex_search(refusal(*file, *file, warnings), std::regex(cause + "write fock\\.$")));
+  input.arrays.datasets.erase("oovv");
+  expect_refused(
+      input, [](RawDump&) {}, "without \\(ij\\|ab\\).*another calculation" + cause + "pass fock\\.$");
+
+  // The Fock matrix excludes this cause.
+  expect_refused(
+      converged_water(), [](RawDump& dump) { scale(dump, "ovvv", 1.1); }, "amplitudes are not converged\\.$");
 }
 
 TEST(WitnessesOfConvergence, SmallErrorsAreSeenIfTheConvergenceIsStated) {
