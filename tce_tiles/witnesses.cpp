@@ -86,10 +86,14 @@ const char* fock_in(const TileSource& integrals) {
   return dense_input_of(integrals) != nullptr ? "fock" : "the Fock matrix";
 }
 
-/// A cause of a residual that only an input without a Fock matrix has, to follow the likely causes.
-std::string cause_without_fock(const TileSource& integrals) {
-  if (integrals.has_fock()) return "";
-  return fmt::format(", or the orbitals are not canonical: {} {}", adding_to(integrals), fock_in(integrals));
+/// Causes of a residual that only some inputs have, to follow the likely causes.
+std::string further_causes(const TileSource& amplitudes, const TileSource& integrals) {
+  std::string causes;
+  if (&amplitudes != &integrals && amplitudes.info().amplitudes == AmplitudeKind::ccsd) {
+    causes = ", or the left amplitudes are Lambda or regularised amplitudes: state their kind";
+  }
+  if (integrals.has_fock()) return causes;
+  return causes + fmt::format(", or the orbitals are not canonical: {} {}", adding_to(integrals), fock_in(integrals));
 }
 
 /// The step of t1 above which the amplitudes are worse than usual. `dense`: they are arrays, which may state their
@@ -107,9 +111,9 @@ bool is_shift(const SinglesResidual& found) {
          std::abs(found.along_t1) > least_shift && found.across_t1 < parallel * std::abs(found.along_t1);
 }
 
-Witness complete_equation(const SinglesResidual& found, const SourceInfo& amplitudes, const std::string& files,
-                          const TileSource& integrals) {
-  const std::string name = "singles equation";
+Witness complete_equation(const SinglesResidual& found, const TileSource& source, const TileSource& integrals) {
+  const std::string name = "singles equation", files = files_of(source.info(), integrals.info());
+  const SourceInfo& amplitudes = source.info();
   const bool restricted = integrals.info().reference == Reference::rhf;
   const double others = std::min(found.other_rows, found.other_columns);
   if (is_shift(found)) {
@@ -137,12 +141,12 @@ Witness complete_equation(const SinglesResidual& found, const SourceInfo& amplit
       !(found.step <= max_step), name, found.step, max_step,
       fmt::format("{}: the numbers do not satisfy the CCSD equation of the single excitations: the next "
                   "iteration would change {} by {:.3g}; {}, or the amplitudes are not converged{}.",
-                  files, element_of(found, restricted), found.step, likely_causes, cause_without_fock(integrals)));
+                  files, element_of(found, restricted), found.step, likely_causes, further_causes(source, integrals)));
 }
 
-Witness equation_without_oovv(const SinglesResidual& found, const std::string& files, const TileSource& integrals) {
-  const std::string name = "singles equation without oovv";
-  const std::string causes = likely_causes + cause_without_fock(integrals);
+Witness equation_without_oovv(const SinglesResidual& found, const TileSource& amplitudes, const TileSource& integrals) {
+  const std::string name = "singles equation without oovv", files = files_of(amplitudes.info(), integrals.info());
+  const std::string causes = likely_causes + further_causes(amplitudes, integrals);
   if (found.along_t1 < min_along || found.along_t1 > max_along) {
     return {name, WitnessStatus::failed, found.along_t1, max_along,
             fmt::format("{}: the CCSD equation of the single excitations, as far as it can be tested without (ij|ab), "
@@ -155,15 +159,14 @@ Witness equation_without_oovv(const SinglesResidual& found, const std::string& f
                                files, found.across_t1, max_across, causes));
 }
 
-Witness singles_equation(const Measurements& measured, const SourceInfo& amplitudes, const TileSource& integrals) {
+Witness singles_equation(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals) {
   if (!measured.singles) return unknown_witness("singles equation", measured.no_singles_reason);
   const SinglesResidual& found = *measured.singles;
-  const std::string files = files_of(amplitudes, integrals.info());
-  if (found.complete) return complete_equation(found, amplitudes, files, integrals);
+  if (found.complete) return complete_equation(found, amplitudes, integrals);
   if (!found.singles) {
     return unknown_witness("singles equation", "there are no single excitations, and no integrals (ij|ab)");
   }
-  return equation_without_oovv(found, files, integrals);
+  return equation_without_oovv(found, amplitudes, integrals);
 }
 
 /// <t2 D t2>/<t2 v>. Not a number if there are no opposite-spin doubles.
@@ -368,7 +371,7 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
   CheckReport report;
   report.ccsd_energy = measured.ccsd_energy;
   report.witnesses = {ccsd_energy(measured, of_amplitudes, of_integrals),
-                      singles_equation(measured, of_amplitudes, integrals),
+                      singles_equation(measured, amplitudes, integrals),
                       first_order(measured, of_amplitudes, of_integrals), orbital_energies(measured, of_integrals)};
   const bool left = &amplitudes != &integrals;
   if (left) add_left_witnesses(measured, of_amplitudes, of_integrals, report);

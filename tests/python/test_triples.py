@@ -157,6 +157,10 @@ class Energies(Case):
         self.assertEqual(of_lambda.method, "Lambda-CCSD(T)")
         self.assertLess(abs(float(of_lambda) - trifuse.pyscf.ccsd_t(CC["rhf"], left="lambda")), TOLERANCE)
         self.assertGreater(abs(float(of_lambda) - CC["E"]["rhf"]), 1e-6)
+        with self.assertRaisesRegex(trifuse.InputError, r"state their kind\.$"):
+            self.triples(left={"t1": l1, "t2": l2})
+        with self.assertWarnsRegex(trifuse.InputWarning, r"state their kind \(lambda, or reg-ccsd with its omega2\)\.$"):
+            self.triples(left={"t1": l1, "t2": l2}, oovv=None)
 
     def test_threads_of_python(self):
         """Several threads compute at once, and get the bits of one."""

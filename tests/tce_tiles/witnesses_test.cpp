@@ -232,6 +232,33 @@ TEST(WitnessesOfKinds, AKindWithoutEquationsIsNotSilent) {
   EXPECT_TRUE(any_matches(warnings_of(input), "said to be made up, so no witness tests them"));
 }
 
+/// Left amplitudes that are said to be CCSD amplitudes but are Lambda or regularised ones: if the integrals suffice,
+/// they are refused, else there is a warning, and both name the kind.
+TEST(WitnessesOfKinds, LeftAmplitudesOfAnotherKindThanStatedAreNoticed) {
+  Input right = water_of_pyscf("h2o_631g_rhf.h5", AmplitudeKind::ccsd);
+  const auto right_source = right.open();
+  for (const char* file : {"h2o_631g_lambda.h5", "h2o_631g_left_0.1.h5"}) {
+    Input left = water_of_pyscf(file, AmplitudeKind::ccsd);
+    left.info.omega2 = 0.0;
+    const auto source = left.open();
+    std::vector<std::string> warnings;
+    EXPECT_EQ(refusal(*source, *right_source, warnings), "") << file;
+    EXPECT_TRUE(any_matches(warnings, "said to be CCSD amplitudes, but .* state their kind \\(lambda, or reg-ccsd"));
+  }
+  std::vector<std::string> warnings;
+  Input same = water_of_pyscf("h2o_631g_rhf.h5", AmplitudeKind::ccsd);
+  EXPECT_EQ(refusal(*same.open(), *right_source, warnings), "");
+  EXPECT_FALSE(any_matches(warnings, "state their kind"));
+
+  Input sharp = converged_water(), left = converged_water();
+  const auto sharp_source = sharp.open();
+  left.info.correlation_energy.reset();
+  scale(left.arrays, "t2", 1.1);
+  EXPECT_TRUE(
+      std::regex_search(refusal(*left.open(), *sharp_source, warnings),
+                        std::regex("converged, or the left amplitudes are Lambda or .*: state their kind\\.$")));
+}
+
 /// t2[i,j,a,b] of `dump` becomes what `formula` makes of it and of its transpose t2[i,j,b,a].
 void change_t2(RawDump& dump, const std::function<double(double, double)>& formula) {
   RawDump::Dataset& t2 = dump.datasets.at("t2");
