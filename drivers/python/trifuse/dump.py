@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 from collections.abc import Iterator, Mapping
@@ -49,9 +50,10 @@ class Dump(Mapping[str, Any]):
         _exporter()
         try:
             self._file = importlib.import_module("h5py").File(self.path, "r")
-        except OSError as error:
-            raise InputError(f"{self.path}: this file cannot be read as HDF5 ({error}).") from error
-        self.attributes: dict[str, Any] = {name: plain(value) for name, value in self._file.attrs.items()}
+            attributes = {name: plain(value) for name, value in self._file.attrs.items()}
+        except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(f"{self.path}: {_unreadable(self.path, error)}") from error
+        self.attributes: dict[str, Any] = attributes
         """Attributes of the dump: reference, amplitudes, correlation_energy (hartree), and so on."""
         if self.attributes.get("format") != FORMAT:
             self.close()
@@ -122,6 +124,24 @@ class Dump(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<trifuse.Dump {self.path}: {self.reference}, {self.kind}>"
+
+
+def _unreadable(path: str, error: Exception) -> str:
+    """Why h5py could not read a file, and the cure. `error`: its exception."""
+    if os.path.isdir(path):
+        return "this is a directory; name the dump file in it."
+    if not os.path.lexists(path):
+        return "this file does not exist; check the name."
+    if isinstance(error, OSError) and error.errno == errno.EAGAIN:
+        return "another program has locked this file, because it writes it; wait until it is complete."
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as cause:
+        return f"this file cannot be opened ({cause.strerror}); check it and its permissions."
+    if not importlib.import_module("h5py").is_hdf5(path):
+        return "this is not an HDF5 file; name a Trifuse dump."
+    return "this HDF5 file is truncated or damaged; write or copy it again."
 
 
 def write_dump(
