@@ -54,7 +54,7 @@ module trifuse
     integer(c_int32_t) :: result = trifuse_witness_unknown  !< trifuse_witness_passed, _unknown or _failed
     real(c_double) :: value = 0.0_c_double                  !< measured value; NaN if there is none
     real(c_double) :: limit = 0.0_c_double                  !< limit of the value; NaN if there is none
-    character(len=:), allocatable :: note                   !< failed: one sentence; unknown: the reason
+    character(len=:), allocatable :: note                   !< failed: a sentence; unknown: why; passed: a second value
   end type trifuse_witness
 
 contains

@@ -57,7 +57,7 @@ Witness left_doubles(const AmplitudeOverlap& overlap, const SourceInfo& amplitud
   const double least = lambda ? std::max(min_lambda, 1.0 - allowed) : min_left;
   const double most = lambda ? std::min(max_left, 1.0 + allowed) : max_left;
   if (!(ratio > least && ratio < most)) {
-    return {name, WitnessStatus::failed, ratio, most,
+    return {name, WitnessStatus::failed, ratio, limit_of(ratio, least, most),
             fmt::format("{}: left doubles l and right doubles t give <l t>/<t t> = {:.3g}, but it is about 1 for "
                         "amplitudes of the same calculation, and {:.3g} to {:.3g} are possible; the left amplitudes "
                         "have another sign or factor, are zero, or are of another kind or calculation.",
@@ -71,7 +71,9 @@ Witness left_doubles(const AmplitudeOverlap& overlap, const SourceInfo& amplitud
       fmt::format("{}: the Lambda doubles have another direction than t2: 1 - cosine is {:.3g}, but at most {:.3g} is "
                   "possible; they are of another calculation (other geometry, or solved before t1 and t2), or have "
                   "another order of orbitals or another combination of spins.",
-                  files, found, limit));
+                  files, found, limit),
+      fmt::format("this is 1 - cosine of l and t; <l t>/<t t> is {:.3g}, limits {:.3g} and {:.3g}", ratio, least,
+                  most));
 }
 
 /// Compares Lambda singles with t1.
@@ -80,7 +82,8 @@ Witness left_singles(const AmplitudeOverlap& overlap, const SourceInfo& amplitud
   if (overlap.right_right < least_singles) return unknown_witness(name, "the right amplitudes t1 are almost zero");
   const double ratio = overlap.left_right / overlap.right_right;
   const bool same = overlap.difference == 0.0;
-  return failed_if(same || !(ratio >= min_left_singles && ratio <= max_left_singles), name, ratio, max_left_singles,
+  return failed_if(same || !(ratio >= min_left_singles && ratio <= max_left_singles), name, ratio,
+                   limit_of(ratio, min_left_singles, max_left_singles),
                    fmt::format("{}: left singles l and right singles t {}; the Lambda singles have another sign or "
                                "factor, are zero, or are not the solution of the Lambda equations.",
                                files,

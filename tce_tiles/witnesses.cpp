@@ -148,7 +148,7 @@ Witness equation_without_oovv(const SinglesResidual& found, const TileSource& am
   const std::string name = "singles equation without oovv", files = files_of(amplitudes.info(), integrals.info());
   const std::string causes = likely_causes + further_causes(amplitudes, integrals);
   if (found.along_t1 < min_along || found.along_t1 > max_along) {
-    return {name, WitnessStatus::failed, found.along_t1, max_along,
+    return {name, WitnessStatus::failed, found.along_t1, limit_of(found.along_t1, min_along, max_along),
             fmt::format("{}: the CCSD equation of the single excitations, as far as it can be tested without (ij|ab), "
                         "leaves {:.3g} of t1 hartree, but {:g} to {:g} are possible; {}.",
                         files, found.along_t1, min_along, max_along, causes)};
@@ -156,7 +156,9 @@ Witness equation_without_oovv(const SinglesResidual& found, const TileSource& am
   return failed_if(!(found.across_t1 <= max_across), name, found.across_t1, max_across,
                    fmt::format("{}: the CCSD equation of the single excitations, as far as it can be tested without "
                                "(ij|ab), is off by {:.3g} |t1| hartree, but at most {:g} are possible; {}.",
-                               files, found.across_t1, max_across, causes));
+                               files, found.across_t1, max_across, causes),
+                   fmt::format("this is across t1; along t1 it is {:.2g}, limits {:g} and {:g}", found.along_t1,
+                               min_along, max_along));
 }
 
 Witness singles_equation(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals) {
@@ -191,7 +193,7 @@ Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, 
   if (measured.doubles.t2_v == 0.0) return unknown_witness(name, "there are no opposite-spin doubles");
   const double ratio = first_order_ratio(measured);
   const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
-  return failed_if(wrong, name, ratio, max_first_order,
+  return failed_if(wrong, name, ratio, limit_of(ratio, min_first_order, max_first_order),
                    fmt::format("{}: the amplitudes t2 and the integrals (ia|jb) give <t2 D t2>/<t2 v> = {:.3g}, but "
                                "converged CCSD has about 1, and {:g} to {:g} are possible; orbital energies may be in "
                                "another unit (eV instead of hartree) or order, or t2 has another sign or factor.",

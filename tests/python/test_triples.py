@@ -156,6 +156,7 @@ class Energies(Case):
         of_lambda = self.triples(left={"t1": l1, "t2": l2}, left_kind="lambda")
         self.assertEqual(of_lambda.method, "Lambda-CCSD(T)")
         self.assertLess(abs(float(of_lambda) - trifuse.pyscf.ccsd_t(CC["rhf"], left="lambda")), TOLERANCE)
+        self.assertIn("; this is 1 - cosine of l and t; <l t>/<t t> is 0.99", str(of_lambda))
         self.assertGreater(abs(float(of_lambda) - CC["E"]["rhf"]), 1e-6)
         with self.assertRaisesRegex(trifuse.InputError, r"state their kind\.$"):
             self.triples(left={"t1": l1, "t2": l2})

@@ -125,6 +125,35 @@ TEST(WitnessesOfArrays, MissingDataAreNamed) {
                           "^The arrays are checked only weakly: pass oovv, fock and correlation_energy\\.$"));
 }
 
+/// The witness `name` of arrays, or one without a status if there is none.
+Witness witness_of(Input input, const std::string& name) {
+  const auto source = input.open();
+  for (const Witness& each : check_source(*source, *source).witnesses) {
+    if (each.name == name) return each;
+  }
+  return {};
+}
+
+/// A witness with two limits says both values, or the value and the limit that decided.
+TEST(WitnessesOfArrays, BothValuesAreSaid) {
+  const std::string name = "singles equation without oovv";
+  Input input = converged_water();
+  input.arrays.datasets.erase("oovv");
+  const Witness passed = witness_of(input, name);
+  EXPECT_EQ(passed.status, WitnessStatus::passed);
+  EXPECT_TRUE(std::regex_match(passed.note, std::regex("this is across t1; along t1 it is 0\\.\\d+, limits 0 and 3")))
+      << passed.note;
+  scale(input.arrays, "ovvv", -1.0);
+  const Witness negative = witness_of(input, name);
+  EXPECT_EQ(negative.status, WitnessStatus::failed);
+  EXPECT_LT(negative.value, 0.0);
+  EXPECT_EQ(negative.limit, 0.0);
+
+  Input half = converged_water();
+  scale(half.arrays, "t2", -1.0);
+  EXPECT_EQ(witness_of(half, "first-order doubles").limit, 0.3);
+}
+
 /// A file needs its printed energy or oovv.
 TEST(WitnessesOfArrays, AFileWithoutAnySharpWitnessIsNamed) {
   const TemporaryFolder folder;

@@ -40,6 +40,7 @@ class Check(NamedTuple):
     value: float | None
     limit: float | None
     note: str
+    """Failed: one sentence. Not known: the reason. Passed: a second value with its limits, if the check has two."""
 
 
 class Result:
@@ -156,4 +157,5 @@ def _numbers(check: Check) -> str:
     if check.value is None:
         return f" ({check.note})" if check.note else ""
     limit = "" if check.limit is None else f", limit {check.limit:.2g}"
-    return f" ({check.value:.2g}{limit})"
+    other = f"; {check.note}" if check.note and check.status == "passed" else ""
+    return f" ({check.value:.2g}{limit}){other}"
