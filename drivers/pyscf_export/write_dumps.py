@@ -90,9 +90,9 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
     check_converged(cc, allow_unconverged)
     check_target(filename, "lambda", overwrite)
     t1, t2 = checked_amplitudes(cc, cc.t1, cc.t2)
-    l1, l2, warning = solved_lambda(cc, t1, t2, eris, allow_unconverged)
-    if warning:
-        warnings.warn(warning, stacklevel=2)
+    l1, l2, iteration = solved_lambda(cc, t1, t2, eris, allow_unconverged)
+    if iteration is not None and iteration.warning:
+        warnings.warn(iteration.warning, stacklevel=2)
     orbitals = orbitals_of(cc, fock_only(cc), l1, l2)
     with new_dump(filename, "lambda", overwrite) as file:
         _write_header(file, cc, orbitals, comment)

@@ -78,6 +78,10 @@ class LambdaAmplitudes(Case):
             cc.solve_lambda()
             right = trifuse.pyscf.triples(cc, left="lambda")
             self.assertEqual(right.warnings, ())
+            name, status, change, limit, _ = right.checks[-1]
+            self.assertEqual((name, status, limit), ("left: iteration of PySCF's Lambda equations", "passed", 1e-4))
+            self.assertTrue(0 < change < 1e-7, change)
+            self.assertEqual(right.to_dict()["checks"][-1]["value"], change)
             mol = gto.M(atom=atom, basis="sto-3g", spin=spin, verbose=0)
             cc._scf.reset(mol).kernel()
             cc.reset(mol)
@@ -109,6 +113,7 @@ class LambdaAmplitudes(Case):
     def test_they_belong_to_the_amplitudes_of_the_call(self):
         cc = water()
         expected = trifuse.pyscf.triples(cc, left="lambda")
+        self.assertNotIn("iteration", str(expected))  # PySCF has just solved the equations
         fresh = pyscf.cc.CCSD(cc._scf).set(conv_tol_normt=1e-9, max_cycle=200)
         self.same(trifuse.pyscf.triples(fresh, cc.t1, cc.t2, left="lambda"), expected)
 

@@ -63,9 +63,12 @@ class Result:
         self.checks: tuple[Check, ...] = tuple(_check(each) for each in report.get("checks", ()))
         """The checks of the input."""
 
-    def with_warnings(self, sentences: Sequence[str]) -> Result:
-        """This result, with more warnings before its own."""
-        return Result({**self._report, "warnings": [*sentences, *self.warnings]}) if sentences else self
+    def extended(self, warnings: Sequence[str], checks: Sequence[Check]) -> Result:
+        """This result, with more warnings before its own and more checks behind them."""
+        if not warnings and not checks:
+            return self
+        added = [check._asdict() for check in checks]
+        return Result({**self._report, "warnings": [*warnings, *self.warnings], "checks": [*self._report.get("checks", ()), *added]})
 
     def __float__(self) -> float:
         return self.e_t
