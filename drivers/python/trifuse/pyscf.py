@@ -35,10 +35,6 @@ _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
 
 __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]
 
-NON_CANONICAL = 3e-5
-"""If an off-diagonal f_ij or f_ab exceeds this, hartree, PySCF's (T), which ignores it, has another definition than E(T)
-here. An SCF with PySCF's default thresholds leaves at most a tenth of that."""
-
 _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 _originals: dict[str, Any] = {}
 
@@ -103,7 +99,8 @@ def triples(
         if left is not None:
             left_amplitudes, iteration = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
         of_left = None if iteration is None else iteration.warning
-        warnings = [sentence for sentence in (_export.scf_warning(mycc, orbitals), of_left) if sentence]
+        of_rohf = None if str(options.get("rohf")) == "semicanonical" else _export.rohf_warning(mycc, orbitals)
+        warnings = [sentence for sentence in (_export.scf_warning(mycc, orbitals), of_rohf, of_left) if sentence]
         for sentence in warnings:
             log.warn("%s", sentence)
     try:
@@ -211,7 +208,7 @@ def _left_to_pyscf(mycc: Any, eris: Any) -> str | None:
         return ("its orbital energies contain the Madelung constant in a periodic calculation; trifuse.pyscf.ccsd_t gives the "
                 "number without it.")
     coupling = _coupling(mycc, eris)
-    if coupling > NON_CANONICAL:
+    if coupling > _export.NON_CANONICAL:
         return (f"it ignores the off-diagonal Fock matrix elements of these orbitals, f_ij and f_ab, up to {coupling:.1e} hartree; "
                 "trifuse.pyscf.ccsd_t gives the number with them.")
     return None
