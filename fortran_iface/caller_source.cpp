@@ -26,6 +26,11 @@ SourceInfo source_info(const trifuse_description& description) {
     throw UsageError(fmt::format("The omega2 of amplitudes must be a number of 0 to {:g}, in hartree; it is {}.",
                                  largest_omega2, description.omega2));
   }
+  if (description.omega2 != 0.0 && description.kind != TRIFUSE_REGULARIZED_CCSD) {
+    throw UsageError(fmt::format(
+        "The amplitudes have omega2 = {:g}, but only regularised ones have an omega2; state their kind, or no omega2.",
+        description.omega2));
+  }
   if (!std::isfinite(description.correlation_energy)) {
     throw UsageError(
         fmt::format("The CCSD correlation energy must be a number; it is {}.", description.correlation_energy));

@@ -4,7 +4,7 @@
 !> (-fdefault-integer-8). Energies and integrals are in hartree.
 !>
 !> Errors: on failure `status%code` is not `trifuse_success`, and `trifuse_message(status)` is one sentence. Then output
-!> arguments have no meaning. No procedure ends the program.
+!> arguments have no meaning. No procedure ends the program. A path with a null character before its end is refused.
 !>
 !> Numbers `index` of blocks, tiles, witnesses, warnings and energies start at 1 here, and at 0 in trifuse.h. Numbers of
 !> tiles in `tiles(4)` and numbers of GPUs start at 0, as in trifuse.h.
@@ -54,7 +54,7 @@ module trifuse
     integer(c_int32_t) :: result = trifuse_witness_unknown  !< trifuse_witness_passed, _unknown or _failed
     real(c_double) :: value = 0.0_c_double                  !< measured value; NaN if there is none
     real(c_double) :: limit = 0.0_c_double                  !< limit of the value; NaN if there is none
-    character(len=:), allocatable :: note                   !< failed: one sentence; unknown: the reason
+    character(len=:), allocatable :: note                   !< failed: a sentence; unknown: why; passed: a second value
   end type trifuse_witness
 
 contains
@@ -96,6 +96,7 @@ contains
     type(trifuse_status), intent(inout) :: status
     type(trifuse_amplitudes), intent(out) :: amplitudes
     character(len=*), intent(in) :: path
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open(status, terminated(path))
   end subroutine trifuse_open_amplitudes
 
@@ -107,6 +108,7 @@ contains
     type(trifuse_amplitudes), intent(out) :: amplitudes
     character(len=*), intent(in) :: path
     type(trifuse_amplitudes), intent(in) :: right
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open_left(status, terminated(path), right%handle)
   end subroutine trifuse_open_left_amplitudes
 
@@ -122,6 +124,7 @@ contains
     type(c_ptr) :: right_handle
     right_handle = c_null_ptr
     if (present(right)) right_handle = right%handle
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open_doubtful(status, terminated(path), right_handle)
   end subroutine trifuse_open_doubtful_amplitudes
 
@@ -133,6 +136,7 @@ contains
     type(trifuse_amplitudes), intent(out) :: amplitudes
     character(len=*), intent(in) :: path
     logical, intent(in) :: is_left
+    if (is_cut(status, "path", path)) return
     amplitudes%handle = c_open_unverified(status, terminated(path), merge(1_c_int32_t, 0_c_int32_t, is_left))
   end subroutine trifuse_open_unverified_amplitudes
 
@@ -371,6 +375,7 @@ contains
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation
     character(len=*), intent(in) :: path
+    if (is_cut(status, "path", path)) return
     call c_set_journal(status, calculation%handle, terminated(path))
   end subroutine trifuse_set_journal
 

@@ -209,7 +209,8 @@ typedef struct trifuse_witness {
   char name[64];                     /* e.g. "singles equation"; null-terminated */
   int32_t result;                    /* one of trifuse_witness_result */
   double value, limit;               /* measured value and its limit; NaN if there is none */
-  char note[TRIFUSE_MESSAGE_LENGTH]; /* failed: one sentence; unknown: the reason; null-terminated */
+  char note[TRIFUSE_MESSAGE_LENGTH]; /* failed: one sentence; unknown: the reason; passed: a second value, if there are
+                                      * two; null-terminated */
 } trifuse_witness;
 
 /* Returns the number of witnesses of the last check of these amplitudes. Checks the amplitudes first if they have not

@@ -375,6 +375,25 @@ module trifuse_c
 
 contains
 
+  !> Returns true if `text` has a null character before its end, where a C string would end too early; then `status` has
+  !> the code trifuse_bad_usage and a sentence. `name`: of the argument, for the sentence. An absent text has none.
+  function is_cut(status, name, text) result(cut)
+    type(trifuse_status), intent(inout) :: status
+    character(len=*), intent(in) :: name
+    character(len=*), intent(in), optional :: text
+    logical :: cut
+    character(len=:), allocatable :: sentence
+    cut = .false.
+    if (.not. present(text)) return
+    ! Blanks and null characters after the first null character are no part of the text.
+    if (index(text, c_null_char) > 0) cut = verify(text(index(text, c_null_char):), c_null_char//" ") > 0
+    if (.not. cut) return
+    sentence = name//" contains a null character, char(0), at which C cuts it off; remove this character."
+    status%code = trifuse_bad_usage
+    status%message = c_null_char
+    status%message(:len(sentence) + 1) = terminated(sentence)
+  end function is_cut
+
   !> Returns `text` without trailing blanks and with a null character at the end.
   function terminated(text) result(characters)
     character(len=*), intent(in) :: text

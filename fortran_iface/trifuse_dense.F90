@@ -284,6 +284,7 @@ contains
     allocate (list(count), names(longest, count))
     names = c_null_char
     do n = 1, count
+      if (is_cut(status, "The name of an array", arrays%items(n)%name)) return
       associate (item => arrays%items(n), name => terminated(arrays%items(n)%name))
         names(:min(longest - 1, size(name)), n) = name(:min(longest - 1, size(name)))
         list(n)%name = c_loc(names(1, n))
@@ -309,6 +310,10 @@ contains
     all%correlation_energy = arrays%correlation_energy
     all%scf_energy = arrays%scf_energy
     all%convergence = arrays%convergence
+    if (is_cut(status, "source", arrays%source)) return
+    if (is_cut(status, "program", arrays%program)) return
+    if (is_cut(status, "molecule", arrays%molecule)) return
+    if (is_cut(status, "basis", arrays%basis)) return
     call point_to(arrays%source, source, all%source)
     call point_to(arrays%program, program, all%program)
     call point_to(arrays%molecule, molecule, all%molecule)

@@ -1,6 +1,8 @@
 # mypy: ignore-errors
 """Amplitudes of a coupled-cluster object: their shapes, and whether Lambda belongs to them."""
 
+from typing import NamedTuple, Optional
+
 import numpy as np
 
 from .calculation import active_sizes
@@ -9,6 +11,14 @@ from .errors import ExportError
 # Lambda is refused if an iteration changes it by more than this, or by more than 100 times PySCF's threshold. At 10 times the
 # threshold there is a warning, from 3e-6 on.
 STALE, SUSPECT = 1e-4, 3e-6
+
+
+class LambdaIteration(NamedTuple):
+    """One iteration of PySCF's Lambda equations."""
+
+    change: float  # of l1 and l2, norm
+    limit: float  # of a change that is accepted
+    warning: Optional[str]  # if the change is unusual
 
 
 def checked_amplitudes(cc, t1, t2, names=("t1", "t2")):
@@ -69,7 +79,7 @@ def _text(shape):
 
 
 def check_lambda(cc, t1, t2, l1, l2, eris=None):
-    """Raises ExportError if l1 and l2 do not solve the Lambda equations of t1 and t2. Returns a warning or None.
+    """Raises ExportError if l1 and l2 do not solve the Lambda equations of t1 and t2. Returns a LambdaIteration.
 
     PySCF keeps l1, l2 and converged_lambda when the CCSD runs again, for example at another geometry. One iteration of
     its Lambda equations shows this. `eris`: integrals of cc.ao2mo(); without them the integrals are transformed again.
@@ -81,15 +91,15 @@ def check_lambda(cc, t1, t2, l1, l2, eris=None):
     threshold = float(cc.conv_tol_normt or 0.0)
     sentence = (f"one iteration of the Lambda equations changes l1 and l2 by {change:.1e}, but they converge to {threshold:.1e}: "
                 "they are not those of t1 and t2")
-    if not change <= max(STALE, 100 * threshold):
+    limit = max(STALE, 100 * threshold)
+    if not change <= limit:
         raise ExportError(sentence + "; call solve_lambda() of the CCSD object again.")
-    if change > max(SUSPECT, 10 * threshold):
-        return sentence[:1].upper() + sentence[1:] + " to this threshold; call solve_lambda() again."
-    return None
+    warning = sentence[:1].upper() + sentence[1:] + " to this threshold; call solve_lambda() again."
+    return LambdaIteration(change, limit, warning if change > max(SUSPECT, 10 * threshold) else None)
 
 
 def solved_lambda(cc, t1, t2, eris, allow_unconverged, check=True):
-    """l1 and l2, and a warning or None. Solves the Lambda equations first if this has not been done.
+    """l1 and l2, and a LambdaIteration, or None if none was made. Solves the Lambda equations first if this has not been done.
 
     Raises ExportError if they are not converged, or older than the amplitudes (`check=False` leaves this out).
     """

@@ -10,6 +10,9 @@ from .errors import ExportError
 
 # Amplitudes that symmetry forbids are rounding errors.
 FORBIDDEN = 1e-8
+# Orbitals with larger off-diagonal Fock matrix elements, hartree, are not canonical. An ROHF with PySCF's default thresholds
+# leaves 2e-7.
+NON_CANONICAL = 3e-5
 
 
 # The orbitals of the indices of arrays. The dictionaries have a key for each orbital class o v O V (upper case: beta; absent
@@ -63,12 +66,28 @@ def coupling_within_spaces(cc, eris):
 
     if _reference(cc, not isinstance(cc, uccsd.UCCSD)) == "ROHF":
         return 0.0
-    largest = 0.0
-    for n, matrix in zip(per_spin(cc, cc.nocc), per_spin(cc, eris.fock)):
-        for part in (slice(None, n), slice(n, None)):
-            block = on_host(matrix)[part, part]
-            largest = max(largest, abs(block - np.diag(np.diag(block))).max(initial=0.0))
-    return largest
+    return max(_off_diagonal(on_host(matrix), [n]) for n, matrix in zip(per_spin(cc, cc.nocc), per_spin(cc, eris.fock)))
+
+
+def _off_diagonal(matrix, ends):
+    """The largest off-diagonal element, absolute value, of the diagonal blocks that end before the rows `ends`, and of the last."""
+    blocks = [matrix[first:end, first:end] for first, end in zip([0, *ends], [*ends, len(matrix)])]
+    return max(abs(block - np.diag(np.diag(block))).max(initial=0.0) for block in blocks)
+
+
+def rohf_warning(cc, orbitals):
+    """A sentence if the orbitals of an ROHF reference are not canonical, so that PySCF's (T) depends on their choice, or None.
+
+    Canonical ones diagonalise the mean of both Fock matrices among the doubly, the singly occupied and the empty orbitals.
+    """
+    if orbitals.reference != "ROHF" or not np.array_equal(*map(on_host, cc.get_frozen_mask())):
+        return None
+    coupling = _off_diagonal((orbitals.fock["o"] + orbitals.fock["O"]) / 2, sorted(orbitals.nocc.values()))
+    if coupling <= NON_CANONICAL:
+        return None
+    return (f"The ROHF orbitals are not canonical: the mean of both Fock matrices couples orbitals of equal occupation by up to "
+            f"{coupling:.1e} hartree; E(T) with the option rohf nwchem depends on the choice of the orbitals, that with rohf "
+            "semicanonical does not.")
 
 
 def _irrep_numbers(cc, mo):

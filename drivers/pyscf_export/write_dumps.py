@@ -11,7 +11,7 @@ from .calculation import (auxiliary_basis, check_converged, check_supported, con
                           is_density_fitted, provenance, scf_warning, with_real_orbitals)
 from .dump_file import check_target, new_dump
 from .errors import ExportError
-from .orbitals import fock_matrices, orbital_numbers, orbitals_of
+from .orbitals import fock_matrices, orbital_numbers, orbitals_of, rohf_warning
 from .regularized import omega2_of
 
 
@@ -33,6 +33,8 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
         eris = fock_only(cc) if factors else cc.ao2mo(cc.mo_coeff)
     check_integrals(cc, eris, factors)
     orbitals = orbitals_of(cc, eris, t1, t2)
+    if rohf := rohf_warning(cc, orbitals):
+        warnings.warn(rohf, stacklevel=2)
     integrals = factor_arrays(cc, orbitals, eris) if factors else None
     with new_dump(filename, _kind(cc), overwrite) as file:
         _write_header(file, cc, orbitals, comment, integrals)
@@ -90,9 +92,9 @@ def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwri
     check_converged(cc, allow_unconverged)
     check_target(filename, "lambda", overwrite)
     t1, t2 = checked_amplitudes(cc, cc.t1, cc.t2)
-    l1, l2, warning = solved_lambda(cc, t1, t2, eris, allow_unconverged)
-    if warning:
-        warnings.warn(warning, stacklevel=2)
+    l1, l2, iteration = solved_lambda(cc, t1, t2, eris, allow_unconverged)
+    if iteration is not None and iteration.warning:
+        warnings.warn(iteration.warning, stacklevel=2)
     orbitals = orbitals_of(cc, fock_only(cc), l1, l2)
     with new_dump(filename, "lambda", overwrite) as file:
         _write_header(file, cc, orbitals, comment)

@@ -76,6 +76,26 @@ std::string element_of(const SinglesResidual& found, bool restricted) {
 constexpr const char* likely_causes =
     "an array has a wrong sign, factor or order of indices or spins, or was made for another calculation";
 
+/// How the maker of an input adds data: it passes arrays or blocks, or writes a file.
+const char* adding_to(const TileSource& integrals) {
+  return integrals.info().files.empty() ? "pass" : "write";
+}
+
+/// The name of the Fock matrix for the maker of an input.
+const char* fock_in(const TileSource& integrals) {
+  return dense_input_of(integrals) != nullptr ? "fock" : "the Fock matrix";
+}
+
+/// Causes of a residual that only some inputs have, to follow the likely causes.
+std::string further_causes(const TileSource& amplitudes, const TileSource& integrals) {
+  std::string causes;
+  if (&amplitudes != &integrals && amplitudes.info().amplitudes == AmplitudeKind::ccsd) {
+    causes = ", or the left amplitudes are Lambda or regularised amplitudes: state their kind";
+  }
+  if (integrals.has_fock()) return causes;
+  return causes + fmt::format(", or the orbitals are not canonical: {} {}", adding_to(integrals), fock_in(integrals));
+}
+
 /// The step of t1 above which the amplitudes are worse than usual. `dense`: they are arrays, which may state their
 /// convergence.
 double usual_step_of(const Measurements& measured, const SourceInfo& amplitudes, bool dense) {
@@ -91,9 +111,10 @@ bool is_shift(const SinglesResidual& found) {
          std::abs(found.along_t1) > least_shift && found.across_t1 < parallel * std::abs(found.along_t1);
 }
 
-Witness complete_equation(const SinglesResidual& found, const SourceInfo& amplitudes, const std::string& files,
-                          bool restricted) {
-  const std::string name = "singles equation";
+Witness complete_equation(const SinglesResidual& found, const TileSource& source, const TileSource& integrals) {
+  const std::string name = "singles equation", files = files_of(source.info(), integrals.info());
+  const SourceInfo& amplitudes = source.info();
+  const bool restricted = integrals.info().reference == Reference::rhf;
   const double others = std::min(found.other_rows, found.other_columns);
   if (is_shift(found)) {
     const std::string cure =
@@ -116,35 +137,38 @@ Witness complete_equation(const SinglesResidual& found, const SourceInfo& amplit
             "there is {:.2g}; single numbers of the integrals or amplitudes are damaged: copy or write them again.",
             files, others, element_of(found, restricted), found.step)};
   }
-  return failed_if(!(found.step <= max_step), name, found.step, max_step,
-                   fmt::format("{}: the numbers do not satisfy the CCSD equation of the single excitations: the next "
-                               "iteration would change {} by {:.3g}; {}, or the amplitudes are not converged.",
-                               files, element_of(found, restricted), found.step, likely_causes));
+  return failed_if(
+      !(found.step <= max_step), name, found.step, max_step,
+      fmt::format("{}: the numbers do not satisfy the CCSD equation of the single excitations: the next "
+                  "iteration would change {} by {:.3g}; {}, or the amplitudes are not converged{}.",
+                  files, element_of(found, restricted), found.step, likely_causes, further_causes(source, integrals)));
 }
 
-Witness equation_without_oovv(const SinglesResidual& found, const std::string& files) {
-  const std::string name = "singles equation without oovv";
+Witness equation_without_oovv(const SinglesResidual& found, const TileSource& amplitudes, const TileSource& integrals) {
+  const std::string name = "singles equation without oovv", files = files_of(amplitudes.info(), integrals.info());
+  const std::string causes = likely_causes + further_causes(amplitudes, integrals);
   if (found.along_t1 < min_along || found.along_t1 > max_along) {
-    return {name, WitnessStatus::failed, found.along_t1, max_along,
+    return {name, WitnessStatus::failed, found.along_t1, limit_of(found.along_t1, min_along, max_along),
             fmt::format("{}: the CCSD equation of the single excitations, as far as it can be tested without (ij|ab), "
                         "leaves {:.3g} of t1 hartree, but {:g} to {:g} are possible; {}.",
-                        files, found.along_t1, min_along, max_along, likely_causes)};
+                        files, found.along_t1, min_along, max_along, causes)};
   }
   return failed_if(!(found.across_t1 <= max_across), name, found.across_t1, max_across,
                    fmt::format("{}: the CCSD equation of the single excitations, as far as it can be tested without "
                                "(ij|ab), is off by {:.3g} |t1| hartree, but at most {:g} are possible; {}.",
-                               files, found.across_t1, max_across, likely_causes));
+                               files, found.across_t1, max_across, causes),
+                   fmt::format("this is across t1; along t1 it is {:.2g}, limits {:g} and {:g}", found.along_t1,
+                               min_along, max_along));
 }
 
-Witness singles_equation(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals) {
+Witness singles_equation(const Measurements& measured, const TileSource& amplitudes, const TileSource& integrals) {
   if (!measured.singles) return unknown_witness("singles equation", measured.no_singles_reason);
   const SinglesResidual& found = *measured.singles;
-  const std::string files = files_of(amplitudes, integrals);
-  if (found.complete) return complete_equation(found, amplitudes, files, integrals.reference == Reference::rhf);
+  if (found.complete) return complete_equation(found, amplitudes, integrals);
   if (!found.singles) {
     return unknown_witness("singles equation", "there are no single excitations, and no integrals (ij|ab)");
   }
-  return equation_without_oovv(found, files);
+  return equation_without_oovv(found, amplitudes, integrals);
 }
 
 /// <t2 D t2>/<t2 v>. Not a number if there are no opposite-spin doubles.
@@ -169,7 +193,7 @@ Witness first_order(const Measurements& measured, const SourceInfo& amplitudes, 
   if (measured.doubles.t2_v == 0.0) return unknown_witness(name, "there are no opposite-spin doubles");
   const double ratio = first_order_ratio(measured);
   const bool wrong = !(ratio >= min_first_order && ratio <= max_first_order);
-  return failed_if(wrong, name, ratio, max_first_order,
+  return failed_if(wrong, name, ratio, limit_of(ratio, min_first_order, max_first_order),
                    fmt::format("{}: the amplitudes t2 and the integrals (ia|jb) give <t2 D t2>/<t2 v> = {:.3g}, but "
                                "converged CCSD has about 1, and {:g} to {:g} are possible; orbital energies may be in "
                                "another unit (eV instead of hartree) or order, or t2 has another sign or factor.",
@@ -212,14 +236,14 @@ std::optional<std::string> weakness(const Measurements& measured, const TileSour
   if (integrals.factors() == nullptr && !integrals.has_exchange_integrals()) {
     missing.emplace_back(dense ? "oovv" : "the blocks of exchange integrals");
   }
-  if (!integrals.has_fock()) missing.emplace_back(dense ? "fock" : "the Fock matrix");
+  if (!integrals.has_fock()) missing.emplace_back(fock_in(integrals));
   if (!info.correlation_energy) missing.emplace_back("correlation_energy");
   if (missing.empty()) return std::nullopt;
   const std::string last = missing.back();
   missing.pop_back();
   return fmt::format("{} checked only weakly: {} {}{}{}.",
                      in_memory ? (dense ? "The arrays are" : "The blocks are") : info.path + " is",
-                     in_memory ? "pass" : "write", fmt::join(missing, ", "), missing.empty() ? "" : " and ", last);
+                     adding_to(integrals), fmt::join(missing, ", "), missing.empty() ? "" : " and ", last);
 }
 
 /// Warnings about values that are possible but rare.
@@ -350,7 +374,7 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
   CheckReport report;
   report.ccsd_energy = measured.ccsd_energy;
   report.witnesses = {ccsd_energy(measured, of_amplitudes, of_integrals),
-                      singles_equation(measured, of_amplitudes, of_integrals),
+                      singles_equation(measured, amplitudes, integrals),
                       first_order(measured, of_amplitudes, of_integrals), orbital_energies(measured, of_integrals)};
   const bool left = &amplitudes != &integrals;
   if (left) add_left_witnesses(measured, of_amplitudes, of_integrals, report);

@@ -57,7 +57,9 @@ struct Witness {
   std::string name;
   WitnessStatus status = WitnessStatus::unknown;
   std::optional<double> value, limit;  ///< the measured value and its limit, in the units of the witness
-  std::string note;                    ///< failed: one sentence for the user; unknown: the reason
+  /// Failed: one sentence for the user. Unknown: the reason. Passed: words about `value` and about a second value, if
+  /// the witness has two.
+  std::string note;
 };
 
 /// The result of a check, for the report of a run.

@@ -202,6 +202,9 @@ TEST_F(Descriptions, OfNumbersAreChecked) {
   for (const double value : {-0.1, 1e300}) {
     expect_refused([&](Description& d) { d.all.omega2 = value; }, "omega2");
   }
+  for (const std::int32_t kind : {TRIFUSE_CCSD, TRIFUSE_LAMBDA}) {
+    expect_refused([&](Description& d) { d.all.kind = kind, d.all.omega2 = 0.1; }, "only regularised ones");
+  }
   for (const std::int32_t value : {-1, 3, 1 << 30}) {
     expect_refused([&](Description& d) { d.all.reference = value; }, "trifuse_reference");
     expect_refused([&](Description& d) { d.all.kind = value; }, "trifuse_kind");

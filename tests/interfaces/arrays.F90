@@ -267,6 +267,16 @@ contains
     call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
     call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "not stated") > 0, &
       & "f_ov t2 that enters and is left out")
+    call begin()
+    arrays%molecule = "water"//achar(0)//"dimer"
+    call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+    call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "molecule contains a null") == 1, &
+      & "a text that C would cut")
+    call begin()
+    call trifuse_add_array(arrays, "t1"//achar(0)//"_a", t1, reversed=.true.)
+    call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+    call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "The name of an array contains") == 1, &
+      & "a name that C would cut")
   end subroutine test_refusals
 
   !> An empty set of arrays, with the arrays that have one order only.

@@ -35,12 +35,37 @@ program energy
   call trifuse_open_amplitudes(status, nothing, "no/such/file")
   call expect(status%code == trifuse_bad_input, "absent file")
   call expect(index(trifuse_message(status), "no/such/file") > 0, "the message names the file")
+  call refuse_null()
   call trifuse_new_calculation(status, impossible, nothing)
   call expect(status%code == trifuse_bad_handle, "a null handle")
   call trifuse_delete_calculation(calculation)
   call trifuse_delete_amplitudes(water)
 
 contains
+
+  !> Refuses paths that C would cut, so that another file would be read or written. A path may end as C's strings end.
+  subroutine refuse_null()
+    type(trifuse_amplitudes) :: same
+    call trifuse_open_amplitudes(status, nothing, trim(path)//achar(0)//".h5")
+    call expect_cut("path to open")
+    call trifuse_open_left_amplitudes(status, nothing, trim(path)//achar(0)//".h5", water)
+    call expect_cut("path of left amplitudes")
+    call trifuse_open_doubtful_amplitudes(status, nothing, trim(path)//achar(0)//".h5")
+    call expect_cut("path of doubtful amplitudes")
+    call trifuse_open_unverified_amplitudes(status, nothing, trim(path)//achar(0)//".h5", .false.)
+    call expect_cut("path of unverified amplitudes")
+    call trifuse_set_journal(status, calculation, "journal"//achar(0)//".1")
+    call expect_cut("path of a journal")
+    call trifuse_open_unverified_amplitudes(status, same, trim(path)//achar(0)//achar(0)//" ", .false.)
+    call expect_success("a path with null characters at its end")
+    call trifuse_delete_amplitudes(same)
+  end subroutine refuse_null
+
+  subroutine expect_cut(what)
+    character(len=*), intent(in) :: what
+    call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "path contains a null character") == 1, &
+      & what//": "//trifuse_message(status))
+  end subroutine expect_cut
 
   subroutine expect(condition, what)
     logical, intent(in) :: condition

@@ -35,6 +35,27 @@ class Facts(FolderTest):
                     self.assertEqual([each for each in result.warnings if "only weakly" not in each], list(expected.warnings))
                     self.assertEqual([check.status for check in result.checks], [check.status for check in expected.checks])
 
+    def test_files_that_are_no_dumps(self):
+        """The sentences are our own, without the text of h5py."""
+        whole = (DUMPS / "h2o_631g_rhf.h5").read_bytes()
+        for name, content, words in (
+                ("absent.h5", None, "this file does not exist; check the name"), ("", None, "this is a directory; name the dump"),
+                ("notes.txt", b"t1 = 0", "this is not an HDF5 file"), ("empty.h5", b"", "this is not an HDF5 file"),
+                ("cut.h5", whole[:20000], "this HDF5 file is truncated or damaged"),
+                ("damaged.h5", whole[:96] + bytes(200) + whole[296:], "this HDF5 file is truncated or damaged")):
+            with self.subTest(name):
+                if content is not None:
+                    pathlib.Path(self.path(name)).write_bytes(content)
+                with self.assertRaisesRegex(trifuse.InputError, rf"{words}.*\.$") as caught:
+                    trifuse.Dump(self.path(name))
+                self.assertNotRegex(str(caught.exception), "nable to|errno")
+
+    def test_a_file_that_another_program_writes(self):
+        with h5py.File(self.path("open.h5"), "w"):
+            script = "import sys, trifuse; trifuse.Dump(sys.argv[1])"
+            done = subprocess.run([sys.executable, "-c", script, self.path("open.h5")], capture_output=True, text=True)
+        self.assertIn("another program has locked this file", done.stderr)
+
     def test_nwchems_rohf(self):
         """NWChem's same-spin integrals are antisymmetrised, and its (T) has no term of the Fock matrix."""
         files = DATA / "nwchem" / "ch2_631g_c2v_rohf_t3_2eorb"

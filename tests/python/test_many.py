@@ -4,6 +4,7 @@
 import os
 import tempfile
 import unittest
+import warnings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -68,6 +69,23 @@ class ManyMolecules(unittest.TestCase):
             with self.assertRaisesRegex(trifuse.UsageError, words):
                 trifuse.triples_many([self.arrays()], **refused)
         self.assertEqual(trifuse.triples_many([]), [])
+
+    def test_warnings_name_the_molecule(self):
+        weak = self.arrays(oovv=None)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", trifuse.InputWarning)
+            results = trifuse.triples_many([self.arrays(), weak, weak], workers=2, device="cpu")
+        sentences = sorted(str(each.message) for each in found)
+        self.assertEqual(sentences, [f"molecules[{n}]: {each}" for n, result in enumerate(results) for each in result.warnings])
+        self.assertRegex(sentences[-1], r"^molecules\[2\]: The arrays are checked only weakly")
+        self.assertEqual({each.filename for each in found}, {__file__})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", trifuse.InputWarning)
+            with self.assertRaisesRegex(trifuse.InputWarning, r"^molecules\[0\]: The arrays"):
+                trifuse.triples_many([weak], device="cpu")
+            (error,) = trifuse.triples_many([weak], device="cpu", return_errors=True)
+        self.assertRegex(str(error), r"^molecules\[0\]: The arrays")
 
     def test_progress_can_end_it(self):
         done = []

@@ -18,7 +18,7 @@ from pyscf.scf import chkfile
 
 import trifuse
 import trifuse.pyscf
-from molecules import HYDROXYL, WATER, hydroxyl, mean_field, solved, water
+from molecules import HYDROXYL, METHYLENE, WATER, hydroxyl, mean_field, solved, water
 from temporary_folder import FolderTest
 from trifuse import _pyscf_export as pyscf_export
 
@@ -78,6 +78,10 @@ class LambdaAmplitudes(Case):
             cc.solve_lambda()
             right = trifuse.pyscf.triples(cc, left="lambda")
             self.assertEqual(right.warnings, ())
+            name, status, change, limit, _ = right.checks[-1]
+            self.assertEqual((name, status, limit), ("left: iteration of PySCF's Lambda equations", "passed", 1e-4))
+            self.assertTrue(0 < change < 1e-7, change)
+            self.assertEqual(right.to_dict()["checks"][-1]["value"], change)
             mol = gto.M(atom=atom, basis="sto-3g", spin=spin, verbose=0)
             cc._scf.reset(mol).kernel()
             cc.reset(mol)
@@ -109,6 +113,7 @@ class LambdaAmplitudes(Case):
     def test_they_belong_to_the_amplitudes_of_the_call(self):
         cc = water()
         expected = trifuse.pyscf.triples(cc, left="lambda")
+        self.assertNotIn("iteration", str(expected))  # PySCF has just solved the equations
         fresh = pyscf.cc.CCSD(cc._scf).set(conv_tol_normt=1e-9, max_cycle=200)
         self.same(trifuse.pyscf.triples(fresh, cc.t1, cc.t2, left="lambda"), expected)
 
@@ -207,6 +212,23 @@ class OtherOrbitals(Case):
             self.assertGreater(abs(expected - cc.ccsd_t()), 1e-7)
             self.same(trifuse.pyscf.triples(other), expected)
             self.everywhere(cc, expected)
+
+    def test_rohf_orbitals_that_are_not_canonical_are_told(self):
+        """In them the default, PySCF's (T), is another number; the standard ROHF-CCSD(T) is the same."""
+        mf = mean_field(scf.ROHF, METHYLENE, "sto-3g", spin=2)
+        canonical, mixed = solved(pyscf.cc.CCSD(mf)), mf.mo_coeff.copy()
+        mixed[:, 1:3] = mixed[:, 1:3] @ [[0.6, -0.8], [0.8, 0.6]]
+        cc = solved(pyscf.cc.UCCSD(mf.to_uhf(), mo_coeff=np.array([mixed, mixed])))
+        found = trifuse.pyscf.triples(cc)
+        self.assertRegex(" ".join(found.warnings), "The ROHF orbitals are not canonical: .* by up to 1.*; E.T. with .* rohf nwchem")
+        self.same(found, cc.ccsd_t())
+        self.assertNotAlmostEqual(float(found), canonical.ccsd_t(), 7)
+        with self.assertWarnsRegex(UserWarning, "ROHF orbitals are not canonical"):
+            pyscf_export.write_dump(cc, self.path())
+        standard = trifuse.pyscf.triples(cc, rohf="semicanonical")
+        self.same(standard, trifuse.pyscf.triples(canonical, rohf="semicanonical"))
+        for silent in (standard, trifuse.pyscf.triples(canonical)):
+            self.assertNotIn("not canonical", " ".join(silent.warnings))
 
     def test_patch_leaves_another_definition_to_pyscf(self):
         cc = self.kohn_sham()

@@ -156,7 +156,12 @@ class Energies(Case):
         of_lambda = self.triples(left={"t1": l1, "t2": l2}, left_kind="lambda")
         self.assertEqual(of_lambda.method, "Lambda-CCSD(T)")
         self.assertLess(abs(float(of_lambda) - trifuse.pyscf.ccsd_t(CC["rhf"], left="lambda")), TOLERANCE)
+        self.assertIn("; this is 1 - cosine of l and t; <l t>/<t t> is 0.99", str(of_lambda))
         self.assertGreater(abs(float(of_lambda) - CC["E"]["rhf"]), 1e-6)
+        with self.assertRaisesRegex(trifuse.InputError, r"state their kind\.$"):
+            self.triples(left={"t1": l1, "t2": l2})
+        with self.assertWarnsRegex(trifuse.InputWarning, r"state their kind \(lambda, or reg-ccsd with its omega2\)\.$"):
+            self.triples(left={"t1": l1, "t2": l2}, oovv=None)
 
     def test_threads_of_python(self):
         """Several threads compute at once, and get the bits of one."""

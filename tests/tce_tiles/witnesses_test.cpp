@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <regex>
+#include <tuple>
+#include <utility>
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/checks/source_check.hpp"
@@ -122,6 +125,35 @@ TEST(WitnessesOfArrays, MissingDataAreNamed) {
                           "^The arrays are checked only weakly: pass oovv, fock and correlation_energy\\.$"));
 }
 
+/// The witness `name` of arrays, or one without a status if there is none.
+Witness witness_of(Input input, const std::string& name) {
+  const auto source = input.open();
+  for (const Witness& each : check_source(*source, *source).witnesses) {
+    if (each.name == name) return each;
+  }
+  return {};
+}
+
+/// A witness with two limits says both values, or the value and the limit that decided.
+TEST(WitnessesOfArrays, BothValuesAreSaid) {
+  const std::string name = "singles equation without oovv";
+  Input input = converged_water();
+  input.arrays.datasets.erase("oovv");
+  const Witness passed = witness_of(input, name);
+  EXPECT_EQ(passed.status, WitnessStatus::passed);
+  EXPECT_TRUE(std::regex_match(passed.note, std::regex("this is across t1; along t1 it is 0\\.\\d+, limits 0 and 3")))
+      << passed.note;
+  scale(input.arrays, "ovvv", -1.0);
+  const Witness negative = witness_of(input, name);
+  EXPECT_EQ(negative.status, WitnessStatus::failed);
+  EXPECT_LT(negative.value, 0.0);
+  EXPECT_EQ(negative.limit, 0.0);
+
+  Input half = converged_water();
+  scale(half.arrays, "t2", -1.0);
+  EXPECT_EQ(witness_of(half, "first-order doubles").limit, 0.3);
+}
+
 /// A file needs its printed energy or oovv.
 TEST(WitnessesOfArrays, AFileWithoutAnySharpWitnessIsNamed) {
   const TemporaryFolder folder;
@@ -142,6 +174,53 @@ TEST(WitnessesOfArrays, AFileWithoutAnySharpWitnessIsNamed) {
   EXPECT_TRUE(warnings(dump).empty());
   dump.datasets.erase("fock");
   EXPECT_TRUE(any_matches(warnings(dump), "write oovv and fock\\.$"));
+}
+
+/// Mixes two occupied orbitals in all arrays of `dump`, which has no Fock matrix then: the lowest and the highest one.
+void mix_occupied(RawDump& dump) {
+  dump.datasets.erase("fock");
+  const auto mix = [](double& x, double& y) { std::tie(x, y) = std::pair{0.6 * x + 0.8 * y, 0.6 * y - 0.8 * x}; };
+  for (const auto& [name, axes] : std::map<std::string, std::vector<std::size_t>>{
+           {"t1", {0}}, {"t2", {0, 1}}, {"ovvv", {0}}, {"ovoo", {0, 2, 3}}, {"ovov", {0, 2}}, {"oovv", {0, 1}}}) {
+    RawDump::Dataset& data = dump.datasets.at(name);
+    for (const std::size_t axis : axes) {
+      std::size_t stride = 1;
+      for (std::size_t d = axis + 1; d < data.shape.size(); ++d) stride *= static_cast<std::size_t>(data.shape[d]);
+      const std::size_t last = (static_cast<std::size_t>(data.shape[axis]) - 1) * stride;
+      for (std::size_t n = 0; n < data.values.size(); n += last + stride) {
+        for (std::size_t k = n; k < n + stride; ++k) mix(data.values[k], data.values[k + last]);
+      }
+    }
+  }
+  std::vector<double>& energies = dump.datasets.at("eps_occ").values;
+  double &low = energies.front(), &high = energies.back();
+  std::tie(low, high) = std::pair{0.36 * low + 0.64 * high, 0.36 * high + 0.64 * low};
+}
+
+/// Without the Fock matrix, orbitals that are not canonical are one of the causes that the refusal names.
+TEST(WitnessesOfOrbitals, WithoutFockTheRefusalNamesOrbitalsThatAreNotCanonical) {
+  const std::string cause = ", or the orbitals are not canonical: ";
+  expect_refused(converged_water(), mix_occupied, "would change t1.*converged" + cause + "pass fock\\.$");
+  Input input = converged_water();
+  mix_occupied(input.arrays);
+  std::vector<std::string> warnings;
+  const auto arrays = input.open(), blocks = retile(*arrays, 2, 3);
+  EXPECT_TRUE(std::regex_search(refusal(*blocks, *blocks, warnings), std::regex(cause + "pass the Fock matrix\\.$")));
+
+  input.arrays.attributes = {
+      {"format", std::string("trifuse-dump")}, {"version", std::int64_t{1}}, {"reference", std::string("RHF")}};
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "dump.h5").string();
+  input.arrays.write(path);
+  const auto file = open_dump(path, 5, 8);
+  EXPECT_TRUE(std::regex_search(refusal(*file, *file, warnings), std::regex(cause + "write fock\\.$")));
+  input.arrays.datasets.erase("oovv");
+  expect_refused(
+      input, [](RawDump&) {}, "without \\(ij\\|ab\\).*another calculation" + cause + "pass fock\\.$");
+
+  // The Fock matrix excludes this cause.
+  expect_refused(
+      converged_water(), [](RawDump& dump) { scale(dump, "ovvv", 1.1); }, "amplitudes are not converged\\.$");
 }
 
 TEST(WitnessesOfConvergence, SmallErrorsAreSeenIfTheConvergenceIsStated) {
@@ -180,6 +259,33 @@ TEST(WitnessesOfKinds, AKindWithoutEquationsIsNotSilent) {
       input, [](RawDump&) {}, "Lambda amplitudes, which can only be on the left-hand side");
   input.info.amplitudes = AmplitudeKind::made_up;
   EXPECT_TRUE(any_matches(warnings_of(input), "said to be made up, so no witness tests them"));
+}
+
+/// Left amplitudes that are said to be CCSD amplitudes but are Lambda or regularised ones: if the integrals suffice,
+/// they are refused, else there is a warning, and both name the kind.
+TEST(WitnessesOfKinds, LeftAmplitudesOfAnotherKindThanStatedAreNoticed) {
+  Input right = water_of_pyscf("h2o_631g_rhf.h5", AmplitudeKind::ccsd);
+  const auto right_source = right.open();
+  for (const char* file : {"h2o_631g_lambda.h5", "h2o_631g_left_0.1.h5"}) {
+    Input left = water_of_pyscf(file, AmplitudeKind::ccsd);
+    left.info.omega2 = 0.0;
+    const auto source = left.open();
+    std::vector<std::string> warnings;
+    EXPECT_EQ(refusal(*source, *right_source, warnings), "") << file;
+    EXPECT_TRUE(any_matches(warnings, "said to be CCSD amplitudes, but .* state their kind \\(lambda, or reg-ccsd"));
+  }
+  std::vector<std::string> warnings;
+  Input same = water_of_pyscf("h2o_631g_rhf.h5", AmplitudeKind::ccsd);
+  EXPECT_EQ(refusal(*same.open(), *right_source, warnings), "");
+  EXPECT_FALSE(any_matches(warnings, "state their kind"));
+
+  Input sharp = converged_water(), left = converged_water();
+  const auto sharp_source = sharp.open();
+  left.info.correlation_energy.reset();
+  scale(left.arrays, "t2", 1.1);
+  EXPECT_TRUE(
+      std::regex_search(refusal(*left.open(), *sharp_source, warnings),
+                        std::regex("converged, or the left amplitudes are Lambda or .*: state their kind\\.$")));
 }
 
 /// t2[i,j,a,b] of `dump` becomes what `formula` makes of it and of its transpose t2[i,j,b,a].

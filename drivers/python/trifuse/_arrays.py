@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library
-from ._facts import is_of_h5py
+from ._facts import Facts, is_of_h5py, stated_or
 from ._options import names_of, number, shown, truth, word
 from .errors import Error, InputError, UsageError
 
@@ -258,6 +258,27 @@ def kind_of(kind: Any) -> str:
         hint = "; use trifuse.run for a dump of random numbers" if isinstance(kind, str) and kind == "made-up" else ""
         raise UsageError(f"The amplitudes are {shown(kind)}, but they must be ccsd, reg-ccsd or lambda{hint}.")
     return kind
+
+
+def kind_and_omega2(kind: Any, omega2: Any, facts: Facts,
+                    names: tuple[str, str] = ("kind", "omega2")) -> tuple[str, float | None]:
+    """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states.
+
+    `names`: of the two arguments, for sentences.
+    """
+    if kind is None and facts.kind == "made-up":
+        return facts.kind, None
+    if kind is None and omega2 is None and facts.kind is not None:
+        kind, omega2 = facts.kind, facts.omega2
+    kind = kind_of(stated_or(stated_or(kind, facts.kind), "ccsd"))
+    if omega2 is not None:
+        omega2 = number(names[1], omega2)
+    if kind == "reg-ccsd" and omega2 is None:
+        raise UsageError(f"reg-ccsd amplitudes need the omega2 with which they were solved; pass {names[1]}=....")
+    if kind != "reg-ccsd" and omega2:
+        raise UsageError(f"{names[1]} belongs to reg-ccsd amplitudes, but these are {kind}; "
+                         f"pass {names[0]}=\"reg-ccsd\", or no {names[1]}.")
+    return kind, omega2 if kind == "reg-ccsd" else None
 
 
 def stated_fock(fock_in_triples: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import json
 import logging
@@ -25,6 +26,9 @@ LOGGER = logging.getLogger("trifuse")
 
 LogFunction = Callable[[bool, str], None]
 """Receives messages instead of the logger and the module `warnings`: (True for a warning, line)."""
+
+warned_by_caller: contextvars.ContextVar[bool] = contextvars.ContextVar("warned_by_caller", default=False)
+"""True in threads whose runs give no warnings, because the caller gives those of the results."""
 
 _DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
 _FORMS = {"auto": 0, "spin-orbital": 1, "spin-adapted": 2}
@@ -65,10 +69,15 @@ def _followed(compute: Callable[[_Following], Result], options: Options, log: Lo
     finally:
         if bar is not None:
             bar.close()
-    if log is None:
-        for warning in result.warnings:
-            warnings.warn(warning, InputWarning, stacklevel=4)
+    if log is None and not warned_by_caller.get():
+        give_warnings(result, stacklevel=5)
     return result
+
+
+def give_warnings(result: Result, prefix: str = "", stacklevel: int = 2) -> None:
+    """Gives the warnings of a result to the module `warnings`. `prefix`: the words before each of them."""
+    for warning in result.warnings:
+        warnings.warn(prefix + warning, InputWarning, stacklevel=stacklevel)
 
 
 class Handles:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
-from ._arrays import Amplitudes, SpinArrays, kind_of, reference_of, refuse_closed
+from ._arrays import Amplitudes, SpinArrays, kind_and_omega2, kind_of, reference_of, refuse_closed
 from ._calculation import run_arrays, run_files
 from ._facts import facts_of, stated_or
 from ._options import Options, PathLike, names_of, refuse_unknown, shown, taking
@@ -97,6 +97,7 @@ def triples(
         amplitudes.
     left_kind, left_omega2, kind, kind_omega2
         Of the left and of the right amplitudes: ccsd (default), reg-ccsd (solved with that omega2, hartree) or lambda.
+        Left amplitudes other than the right ones need left_kind.
     fock_in_triples
         True: the disconnected triples have the term f_ov t2, as PySCF's. It needs the Fock matrix. False: they do not.
         Default: RHF and UHF have it if `fock` has an f_ov that is not zero, ROHF does not. Orbitals that `fock` couples
@@ -165,7 +166,8 @@ def triples(
     facts = facts_of(given)
     found = reference_of(list(given), stated_or(reference, facts.reference), names_of(Options))
     right_amplitudes = Amplitudes(
-        given, found, *_kind(given, kind, kind_omega2), fock_in_triples=stated_or(fock_in_triples, facts.fock_in_triples),
+        given, found, *_kind(given, kind, kind_omega2, ("kind", "kind_omega2")),
+        fock_in_triples=stated_or(fock_in_triples, facts.fock_in_triples),
         correlation_energy=stated_or(correlation_energy, facts.correlation_energy),
         scf_energy=stated_or(scf_energy, facts.scf_energy), convergence=stated_or(convergence, facts.convergence),
         molecule=facts.molecule or "", basis=facts.basis or "", source="the arrays")
@@ -178,7 +180,7 @@ def triples(
         left_facts = facts_of(of_left)
         if reference_of(list(left_arrays), stated_or(left_facts.reference, found)) != found:
             raise UsageError("The left arrays have another reference than the right ones.")
-        left_amplitudes = Amplitudes(left_arrays, found, *_kind(of_left, left_kind, left_omega2),
+        left_amplitudes = Amplitudes(left_arrays, found, *_kind(of_left, left_kind, left_omega2, ("left_kind", "left_omega2")),
                                      convergence=left_facts.convergence, source="the left arrays")
     return run_arrays(right_amplitudes, left_amplitudes, options)
 
@@ -191,12 +193,10 @@ def _present(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return present
 
 
-def _kind(arrays: Mapping[str, Any], kind: str | None, omega2: float | None) -> tuple[str, float]:
-    """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states."""
-    facts = facts_of(arrays)
-    if kind is None:
-        kind, omega2 = stated_or(facts.kind, "ccsd"), stated_or(omega2, facts.omega2)
-    return kind_of(kind), 0.0 if omega2 is None else omega2
+def _kind(arrays: Mapping[str, Any], kind: str | None, omega2: float | None, names: tuple[str, str]) -> tuple[str, float]:
+    """The kind of amplitudes and their omega2. `names`: of these arguments of `triples`."""
+    found, omega2 = kind_and_omega2(kind, omega2, facts_of(arrays), names)
+    return kind_of(found), omega2 or 0.0
 
 
 @taking(Options)

@@ -11,10 +11,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union, cast, overload
 
 from . import _library
-from ._calculation import gpu_numbers, progress_bar
+from ._calculation import give_warnings, gpu_numbers, progress_bar, warned_by_caller
 from ._interface import run, triples
 from ._options import Options, PathLike, integer, refuse_unknown, shown, taking, truth
-from .errors import CancelledError, Error, InputError, ResourceError, UsageError
+from .errors import CancelledError, Error, InputError, InputWarning, ResourceError, UsageError
 from .result import Result
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def triples_many(
     """Computes the triples correction of many molecules, several of them at the same time.
 
     This is faster than a loop if the molecules are small. Each molecule has the energies, to the last bit, that it has
-    alone on the same kind of device.
+    alone on the same kind of device. Exceptions and warnings name the molecule by its position or path.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def _collect(pending: dict[Future[Result], tuple[int, str]], outcomes: dict[int,
     for future in wait(pending, return_when=FIRST_COMPLETED).done:
         number, name = pending.pop(future)
         try:
-            outcomes[number] = future.result()
+            result = outcomes[number] = future.result()
+            give_warnings(result, f"{name}: ", stacklevel=4)
         except Exception as error:
             if not return_errors and not isinstance(error, Error):
                 raise  # an exception of the caller's own array
@@ -130,8 +131,9 @@ def _name_of(number: int, molecule: Any) -> str:
 def _named(name: str, error: Exception) -> Error:
     """The exception of a molecule as one of this package whose sentence names the molecule."""
     kind = type(error) if isinstance(error, Error) else ResourceError if isinstance(error, (MemoryError, OSError)) else InputError
-    sentence = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
-    named = kind(f"{name}: {sentence}")
+    sentence = str(error) if isinstance(error, (Error, InputWarning)) else f"{type(error).__name__}: {error}"
+    prefix = f"{name}: "
+    named = kind(prefix + sentence.removeprefix(prefix))
     named.__cause__ = error
     return named
 
@@ -157,7 +159,7 @@ class _Calls:
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for worker in range(self.workers):
             self._free.put(gpus[worker % len(gpus)] if gpus else -1)
-        self._executor = ThreadPoolExecutor(self.workers, thread_name_prefix="trifuse")
+        self._executor = ThreadPoolExecutor(self.workers, "trifuse", lambda: bool(warned_by_caller.set(True)))
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import as_numbers, kind_of, real_part, refuse_closed, reference_of, stated_fock
+from ._arrays import as_numbers, kind_and_omega2, real_part, refuse_closed, reference_of, stated_fock
 from ._facts import FORMAT, facts_from, facts_of, is_of_h5py, plain, stated_or
 from ._options import PathLike, capitalized, number, path_bytes, shown, truth, word
 from .errors import InputError, ResourceError, UsageError
@@ -49,9 +50,10 @@ class Dump(Mapping[str, Any]):
         _exporter()
         try:
             self._file = importlib.import_module("h5py").File(self.path, "r")
-        except OSError as error:
-            raise InputError(f"{self.path}: this file cannot be read as HDF5 ({error}).") from error
-        self.attributes: dict[str, Any] = {name: plain(value) for name, value in self._file.attrs.items()}
+            attributes = {name: plain(value) for name, value in self._file.attrs.items()}
+        except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(f"{self.path}: {_unreadable(self.path, error)}") from error
+        self.attributes: dict[str, Any] = attributes
         """Attributes of the dump: reference, amplitudes, correlation_energy (hartree), and so on."""
         if self.attributes.get("format") != FORMAT:
             self.close()
@@ -124,6 +126,24 @@ class Dump(Mapping[str, Any]):
         return f"<trifuse.Dump {self.path}: {self.reference}, {self.kind}>"
 
 
+def _unreadable(path: str, error: Exception) -> str:
+    """Why h5py could not read a file, and the cure. `error`: its exception."""
+    if os.path.isdir(path):
+        return "this is a directory; name the dump file in it."
+    if not os.path.lexists(path):
+        return "this file does not exist; check the name."
+    if isinstance(error, OSError) and error.errno == errno.EAGAIN:
+        return "another program has locked this file, because it writes it; wait until it is complete."
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as cause:
+        return f"this file cannot be opened ({cause.strerror}); check it and its permissions."
+    if not importlib.import_module("h5py").is_hdf5(path):
+        return "this is not an HDF5 file; name a Trifuse dump."
+    return "this HDF5 file is truncated or damaged; write or copy it again."
+
+
 def write_dump(
     path: PathLike,
     *,
@@ -180,7 +200,7 @@ def write_dump(
     found = reference_of(list(given), stated_or(reference, facts.reference))
     if not given:
         raise UsageError("There are no arrays; give them by name, for example t1=..., t2=....")
-    kind, omega2 = _kind_of(stated_or(kind, amplitudes), omega2, facts.kind, facts.omega2)
+    kind, omega2 = kind_and_omega2(stated_or(kind, amplitudes), omega2, facts)
     if not word("program", program):
         raise UsageError("program is empty, but a dump names the program that wrote it.")
     version, texts = _version_of(given, stated_or(factorization, facts.factorization),
@@ -205,22 +225,6 @@ def write_dump(
         for name, values in numbers.items():
             rows = (real_part(name, np.asarray(values[n])) for n in range(values.shape[0]))
             file.write(name, tuple(values.shape), "i8" if name.startswith("irrep") else "f8", rows)
-
-
-def _kind_of(kind: str | None, omega2: float | None, kind_of_dump: str | None, omega2_of_dump: float | None) -> tuple[str, float | None]:
-    """The kind of amplitudes and their omega2: what the caller states, else what the dump of the arrays states."""
-    if kind is None and kind_of_dump == "made-up":
-        return kind_of_dump, None
-    if kind is None and omega2 is None and kind_of_dump is not None:
-        kind, omega2 = kind_of_dump, omega2_of_dump
-    kind = kind_of(stated_or(stated_or(kind, kind_of_dump), "ccsd"))
-    if omega2 is not None:
-        omega2 = number("omega2", omega2)
-    if kind == "reg-ccsd" and omega2 is None:
-        raise UsageError("reg-ccsd amplitudes need the omega2 with which they were solved; pass omega2=....")
-    if kind != "reg-ccsd" and omega2:
-        raise UsageError(f"omega2 belongs to reg-ccsd amplitudes, but these are {kind}; pass kind=\"reg-ccsd\", or no omega2.")
-    return kind, omega2 if kind == "reg-ccsd" else None
 
 
 def _version_of(arrays: Mapping[str, Any], factorization: Any, auxiliary_basis: Any) -> tuple[int, dict[str, Any]]:

@@ -25,7 +25,7 @@ from ._arrays import Amplitudes, Box
 from ._calculation import run_arrays
 from ._options import ObjectOptions, capitalized, refuse_unknown, shown, taking, truth
 from .errors import Error, InputError, UsageError
-from .result import Result
+from .result import Check, Result
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
 
 __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]
-
-NON_CANONICAL = 3e-5
-"""If an off-diagonal f_ij or f_ab exceeds this, hartree, PySCF's (T), which ignores it, has another definition than E(T)
-here. An SCF with PySCF's default thresholds leaves at most a tenth of that."""
 
 _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 _originals: dict[str, Any] = {}
@@ -99,10 +95,12 @@ def triples(
             eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own)
         checks = truth("check", options.get("check", True)) and not truth("trust_input", options.get("trust_input", False))
-        left_amplitudes, of_left = None, None
+        left_amplitudes, iteration = None, None
         if left is not None:
-            left_amplitudes, of_left = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
-        warnings = [sentence for sentence in (_export.scf_warning(mycc, orbitals), of_left) if sentence]
+            left_amplitudes, iteration = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
+        of_left = None if iteration is None else iteration.warning
+        of_rohf = None if str(options.get("rohf")) == "semicanonical" else _export.rohf_warning(mycc, orbitals)
+        warnings = [sentence for sentence in (_export.scf_warning(mycc, orbitals), of_rohf, of_left) if sentence]
         for sentence in warnings:
             log.warn("%s", sentence)
     try:
@@ -110,7 +108,8 @@ def triples(
             log.warn("%s", line) if is_warning else log.debug("%s", line)))
     except InputError as error:
         raise InputError(_with_causes(str(error), own, given)) from error
-    result = result.with_warnings(warnings)
+    result = result.extended(warnings, [] if iteration is None else [
+        Check("left: iteration of PySCF's Lambda equations", "passed", iteration.change, iteration.limit, "")])
     log.timer(f"{name}(T)", *started)
     for each in result.energies:
         omega = f" (omega2 = {each.omega2:g})" if each.omega2 else ""
@@ -209,7 +208,7 @@ def _left_to_pyscf(mycc: Any, eris: Any) -> str | None:
         return ("its orbital energies contain the Madelung constant in a periodic calculation; trifuse.pyscf.ccsd_t gives the "
                 "number without it.")
     coupling = _coupling(mycc, eris)
-    if coupling > NON_CANONICAL:
+    if coupling > _export.NON_CANONICAL:
         return (f"it ignores the off-diagonal Fock matrix elements of these orbitals, f_ij and f_ab, up to {coupling:.1e} hartree; "
                 "trifuse.pyscf.ccsd_t gives the number with them.")
     return None
@@ -296,13 +295,13 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitude
 
 
 def _left(mycc: Any, left: Any, orbitals: Any, right_arrays: tuple[Any, Any, Any], right: Amplitudes, allow_unconverged: bool,
-          checks: bool) -> tuple[Amplitudes, str | None]:
-    """The left amplitudes, and a warning or None. `right_arrays`: t1, t2 and the integrals, or None for these."""
-    warning: str | None = None
+          checks: bool) -> tuple[Amplitudes, Any]:
+    """The left amplitudes, and the LambdaIteration or None. `right_arrays`: t1, t2 and the integrals, or None for these."""
+    iteration = None
     if isinstance(left, str):
         if left != "lambda":
             raise UsageError(f"left is {left!r}, but it must be \"lambda\" or an object of solve_regularized_ccsd.")
-        t1, t2, warning = _export.solved_lambda(mycc, *right_arrays, allow_unconverged, checks)
+        t1, t2, iteration = _export.solved_lambda(mycc, *right_arrays, allow_unconverged, checks)
         convergence = _export.convergence_of_lambda(mycc)
         kind, omega2 = "lambda", 0.0
     else:
@@ -317,7 +316,7 @@ def _left(mycc: Any, left: Any, orbitals: Any, right_arrays: tuple[Any, Any, Any
     for array in _export.amplitude_arrays(orbitals, t1, t2):
         arrays[array.name] = _in_order(array, orbitals)
     return right._replace(arrays=arrays, kind=kind, omega2=omega2, fock_in_triples=None, correlation_energy=None,
-                          scf_energy=None, convergence=convergence, source="the left amplitudes"), warning
+                          scf_energy=None, convergence=convergence, source="the left amplitudes"), iteration
 
 
 def _in_order(array: Any, orbitals: Any) -> Any:

@@ -40,6 +40,7 @@ class Check(NamedTuple):
     value: float | None
     limit: float | None
     note: str
+    """Failed: one sentence. Not known: the reason. Passed: a second value with its limits, if the check has two."""
 
 
 class Result:
@@ -62,9 +63,12 @@ class Result:
         self.checks: tuple[Check, ...] = tuple(_check(each) for each in report.get("checks", ()))
         """The checks of the input."""
 
-    def with_warnings(self, sentences: Sequence[str]) -> Result:
-        """This result, with more warnings before its own."""
-        return Result({**self._report, "warnings": [*sentences, *self.warnings]}) if sentences else self
+    def extended(self, warnings: Sequence[str], checks: Sequence[Check]) -> Result:
+        """This result, with more warnings before its own and more checks behind them."""
+        if not warnings and not checks:
+            return self
+        added = [check._asdict() for check in checks]
+        return Result({**self._report, "warnings": [*warnings, *self.warnings], "checks": [*self._report.get("checks", ()), *added]})
 
     def __float__(self) -> float:
         return self.e_t
@@ -156,4 +160,5 @@ def _numbers(check: Check) -> str:
     if check.value is None:
         return f" ({check.note})" if check.note else ""
     limit = "" if check.limit is None else f", limit {check.limit:.2g}"
-    return f" ({check.value:.2g}{limit})"
+    other = f"; {check.note}" if check.note and check.status == "passed" else ""
+    return f" ({check.value:.2g}{limit}){other}"
