@@ -29,6 +29,37 @@
 ///               together
 ///
 /// The math warps of a bulk CTA see one stream of k-tiles, which does not stop between products, targets and CTA tiles.
+///
+/// The loop nest, with the shape of each level. Of a product, x is the particle alone in A and y the hole alone in B.
+/// u, w are the other particles, h, h' the other holes, K is the contracted index, depth is Precision::k_tile_depth.
+///
+///     for all CTAs of the grid, in parallel                       min(CTA tiles of the launch, multiprocessors) CTAs
+///       for each CTA tile that the CTA takes                      1 to 8 warp tiles, a + b + c <= 24; 4 x 4 x 4 holes
+///         for side, for target                                    1 or 2; 1, in spin-adapted form 1, 3 or 6
+///           for (x, y) of Config::Schedule                        9 products A [x, h, h', K] B [u, w, y, K]
+///             for each k-tile, in the next stage of the ring      A [x][16 = h h', depth], B [u, w/2][depth, 8 = y w]
+///               for all math warps, in parallel                   8, with a warp tile each
+///                 for each k-step of the k-tile                   at most 2, of depth / 2 contracted indices
+///                   for r in u, c in w/2, m in x of the warp tile
+///                     fragment(m, r, c) += A[m] B[r, c]           [16, 8] += [16, depth / 2] [depth / 2, 8]
+///             change signs, names and lanes of the accumulators   64 in each lane, with Fma 16
+///           Epilogue::finish_target()                             scratch [CTA, side, target, accumulator, thread]
+///         Epilogue::finish_cta_tile(): for set, for omega2        warp_sums [CTA tile, omega2, warp, sum]
+///     launch_task_sums(): other kernels add up the warp sums      [task, omega2, sum]
+///
+///     Config (launch_shapes.hpp)   warp tile a, b, c    stages   depth   instructions of a fragment and a k-step
+///     Bulk                         4x4x2 or 4x2x4       4        16      1 m16n8k8
+///     CooperativeM16N8K8           4x4x2                2        16      1 m16n8k8
+///     CooperativeM8N8K4            4x4x2                3        16      4 m8n8k4
+///     CooperativeFma               2x2x2                1        16      32 multiply-adds of each lane
+///     MixedCooperative             4x4x2                2        32      3 m16n8k16: high low, low high, high high
+///     MixedWarpgroup               4x8x1                4        32      none, see below
+///
+/// In mixed precision a sum begins at 0 and runs over at most two k-tiles. Then it is added to the target, with the
+/// scales of A and B. In MixedWarpgroup the warps multiply in two groups of four (4x8x4). Their operands are units:
+/// A [x/4][64, depth], B [u/4, w/4][depth, 64]. A k-step is three products of slices. Each of them is one m64n128k16,
+/// or two m64n64k16 if x is a; one m64n64k16 if only the first 4 values of b are inside the orbital tile. With
+/// Epilogue::keeps_target there is one target, which goes to finish_cta_tile() in registers.
 namespace trifuse::gpu {
 
 /// Adds one k-tile of a product with particle x alone in A:
