@@ -1,11 +1,5 @@
 #include "fortran_iface/compute.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <functional>
-#include <utility>
-
 #include "cxx/job/job.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/report.hpp"
@@ -13,37 +7,6 @@
 namespace trifuse::c_interface {
 
 namespace {
-
-/// Throws UsageError on all ranks if a setting that all ranks must share differs. Collective.
-void expect_same_settings(Communicator& ranks, const CalculationSetup& setup) {
-  const CalculationOptions& options = setup.options;
-  // A hash that a double holds exactly.
-  const auto number_of = [](const std::string& text) {
-    constexpr std::size_t bits = (std::size_t{1} << 50) - 1;
-    return static_cast<double>(std::hash<std::string>{}(text)&bits);
-  };
-  const std::vector<std::pair<const char*, double>> settings = {
-      {"trifuse_set_omega2", number_of(fmt::format("{}", fmt::join(options.omega2, " ")))},
-      {"trifuse_set_form", options.formulation ? static_cast<double>(*options.formulation) : -1.0},
-      {"trifuse_set_rohf", static_cast<double>(options.rohf)},
-      {"trifuse_set_precision", static_cast<double>(options.precision)},
-      {"trifuse_set_target_error", options.target_error.value_or(0.0)},
-      {"trifuse_set_tile_size", static_cast<double>(options.tile_size.value_or(0))},
-      {"trifuse_set_journal", options.journal.empty() ? 0.0 : 1.0},
-      {"trifuse_set_trust_input", options.trust_input ? 1.0 : 0.0},
-      {"trifuse_set_check", setup.check ? 1.0 : 0.0},
-      {"trifuse_new_calculation (left amplitudes)", setup.left ? 1.0 : 0.0}};
-  std::vector<double> mine;
-  for (const auto& [name, value] : settings) mine.push_back(value);
-  const std::vector<double> all = allgather(ranks, mine);
-  for (std::size_t n = 0; n < all.size(); ++n) {
-    if (all[n] == all[n % mine.size()]) continue;
-    throw UsageError(
-        fmt::format("Ranks 0 and {} have not the same setting of {}; set the same on all ranks (only threads, memory, "
-                    "devices and functions may differ).",
-                    n / mine.size(), settings[n % mine.size()].first));
-  }
-}
 
 /// The side of a job.
 JobSide side_of(Amplitudes* amplitudes) {
@@ -90,7 +53,7 @@ void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
   options.calculation = setup.options;
   options.choose_executor = setup.choose_executor;
   options.check = setup.check;
-  if (ranks != nullptr) expect_same_settings(*ranks, setup);
+  options.option_prefix = "trifuse_set_";
   for (Amplitudes* side : {setup.right.get(), setup.left.get()}) {
     if (side != nullptr && setup.check) side->forget_outdated_check();
   }

@@ -122,6 +122,7 @@ JobOptions job_options(const Options& options, const trifuse_nwchem_job& job) {
   const bool no_gpus = options.device == Device::cpu;
   chosen.gpu_ranks_of_host = no_gpus ? 0 : static_cast<int>(std::clamp<std::int64_t>(job.gpus_per_node, 0, job.ranks));
   chosen.gpu_memory = options.memory;
+  chosen.option_prefix = "trifuse:";
   return chosen;
 }
 

@@ -10,6 +10,7 @@
 #include "cxx/base/printable.hpp"
 #include "cxx/job/begin_devices.hpp"
 #include "cxx/job/check_input.hpp"
+#include "cxx/job/same_settings.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/rank_report.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
@@ -29,6 +30,7 @@ class Job {
         readable_left_(interruptible(left.source, of_left_)) {}
 
   CalculationResult run() {
+    if (ranks_ != nullptr) expect_same_options(*ranks_, options_, left_.source != nullptr);
     try {
       return check_and_run();
     } catch (...) {

@@ -38,7 +38,8 @@ struct JobOptions {
   std::optional<int> gpu_ranks_of_host;
   /// Memory that a rank may use on its GPU, bytes; nullopt: `calculation.memory`.
   std::optional<std::int64_t> gpu_memory;
-  double begin = wall_seconds();  ///< time at which the opening of the input began
+  std::string option_prefix = "--";  ///< the beginning of the names of options at this door, for sentences
+  double begin = wall_seconds();     ///< time at which the opening of the input began
 };
 
 /// A job whose calculation is planned.
