@@ -9,6 +9,7 @@
 
 #include "cxx/cuda/schedule/split_half_blocks.hpp"
 #include "tests/support/float_slices.hpp"
+#include "tests/support/packed_panels.hpp"
 
 namespace trifuse::gpu {
 namespace {

@@ -7,8 +7,22 @@
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/scale_groups.hpp"
 
-/// Packed panels on the host.
+/// Packed panels in tests: their elements, and whole panels on the host.
 namespace trifuse::gpu {
+
+/// An element of a packed panel: where it goes, and where it comes from.
+struct PackedElement {
+  std::int64_t packed;  ///< offset in the packed panel
+  std::int64_t raw;     ///< offset in the source; -1: the element is zero, or it is part of a scale
+  int slice;            ///< of the number at `raw`
+};
+
+/// Returns the same element as packed_indices(p, n), with its offset in the source of `p`. Host and device code.
+template <typename Precision>
+constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
+  const PackedIndices indices = packed_indices<Precision>(p, n);
+  return {indices.packed, indices.inside ? raw_offset(p, indices) : -1, indices.slice};
+}
 
 /// Packs a panel on the host: the elements of the packed panel in their order. `source`: as `packing` says.
 /// `Precision`: Fp64 for a vvoo block.
@@ -23,7 +37,8 @@ std::vector<typename Precision::Operand> packed_panel(const Packing& packing, co
   } else {
     for (std::int64_t n = 0; n < packed_size_of_part<Precision>(packing); ++n) {
       const PackedElement element = packed_element<Precision>(packing, n);
-      packed[static_cast<std::size_t>(element.packed)] = packed_value<Precision>(element, source);
+      if (element.raw < 0) continue;
+      packed[static_cast<std::size_t>(element.packed)] = Precision::slice_of(source[element.raw], element.slice);
     }
   }
   return packed;
