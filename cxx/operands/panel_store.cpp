@@ -1,7 +1,6 @@
 #include "cxx/operands/panel_store.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "cxx/base/threads.hpp"
@@ -132,21 +131,6 @@ void PanelStore::prefetch(const PanelKey& key) const {
   layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
     if (!own_.contains(extent)) others_->prefetch(extent.begin, extent.doubles);
   });
-}
-
-std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
-  std::unordered_set<std::int64_t> seen;
-  std::int64_t doubles = 0;
-  ContractionList contractions;
-  for (const Task& task : tasks) {
-    list_contractions(tiles(), layout_.formulation(), task, contractions);
-    layout_.visit_panels_of(task, contractions, [&](const PanelKey& key) {
-      layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
-        if (!own_.contains(extent) && seen.insert(extent.begin).second) doubles += extent.doubles;
-      });
-    });
-  }
-  return doubles * static_cast<std::int64_t>(sizeof(double));
 }
 
 std::int64_t PanelStore::bytes_of_others() const {
