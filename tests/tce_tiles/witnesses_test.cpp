@@ -10,6 +10,7 @@
 #include "tce_tiles/checks/source_check.hpp"
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -209,7 +210,7 @@ TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
     change(left.arrays);
     const auto source = left.open();
     // The same with other tiles, so that blocks are compared.
-    const auto blocks = retile(*source, 2, 3), other = retile(*right_source, 2, 3);
+    const auto blocks = copy_in_tiles(*source, 2, 3), other = copy_in_tiles(*right_source, 2, 3);
     for (const auto& [amplitudes, integrals] :
          {std::pair{source.get(), right_source.get()}, {blocks.get(), other.get()}}) {
       std::vector<std::string> warnings;
