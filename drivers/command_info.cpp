@@ -7,7 +7,7 @@
 #include "cxx/report/report.hpp"
 #include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
-#include "drivers/machine.hpp"
+#include "drivers/dgemm_rate.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"

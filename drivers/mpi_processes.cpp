@@ -1,4 +1,4 @@
-#include "drivers/mpi_communicator.hpp"
+#include "drivers/mpi_processes.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
