@@ -34,8 +34,8 @@ namespace {
 /// the system does not tell it.
 std::int64_t resident_bytes_of_others() {
   constexpr double kilobyte = 1024.0;
-  const auto resident = number_in("/proc/self/status", "VmRSS:"),
-             proportional = number_in("/proc/self/smaps_rollup", "Pss:");
+  const auto resident = number_in_file("/proc/self/status", "VmRSS:"),
+             proportional = number_in_file("/proc/self/smaps_rollup", "Pss:");
   return resident && proportional ? static_cast<std::int64_t>(kilobyte * std::max(0.0, *resident - *proportional)) : 0;
 }
 
