@@ -6,6 +6,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/scale_groups.hpp"
+#include "cxx/cuda/schedule/split_half.hpp"
 
 /// Packed panels in tests: their elements, and whole panels on the host.
 namespace trifuse::gpu {
@@ -22,6 +23,19 @@ template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
   const PackedIndices indices = packed_indices<Precision>(p, n);
   return {indices.packed, indices.inside ? raw_offset(p, indices) : -1, indices.slice};
+}
+
+/// Returns the FP16 number with these bits.
+constexpr double number_of(SplitHalf::Operand bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+  const double magnitude = exponent == 0 ? fraction * SplitHalf::power_of_two(-24)
+                                         : (1024 + fraction) * SplitHalf::power_of_two(exponent - 25);
+  return (bits >> 15) != 0 ? -magnitude : magnitude;
+}
+
+/// Returns the scale 2^-shift whose elements begin at `elements`, without the factor that makes up for truncation.
+constexpr double scale_of(const SplitHalf::Operand* elements) {
+  return SplitHalf::power_of_two((elements[1] >> 7) - 127);
 }
 
 /// Packs a panel on the host: the elements of the packed panel in their order. `source`: as `packing` says.
@@ -61,7 +75,7 @@ std::vector<double> unpacked_panel(const Packing& packing, const std::vector<typ
     if constexpr (Precision::scale_elements > 0) {
       const std::int64_t k_tile = packing.kind == PanelKind::left ? Precision::a_k_tile : Precision::b_k_tile;
       const std::int64_t scale = (element.packed / k_tile + 1) * k_tile - Precision::scale_elements;
-      sum += Precision::number_of(number) * Precision::scale_of(packed.data() + scale);
+      sum += number_of(number) * scale_of(packed.data() + scale);
     } else {
       sum += static_cast<double>(number);
     }

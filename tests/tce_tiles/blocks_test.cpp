@@ -76,14 +76,12 @@ TEST(Blocks, OffsetsFollowFromTheTiles) {
     const NwchemSizes sizes = nwchem_sizes(space);
     const auto compare_pairs = [](const BlockIndex& index, const PairOffsets& offsets, std::int64_t size) {
       EXPECT_EQ(index.doubles(), size);
-      EXPECT_EQ(index.doubles(), offsets.doubles());
       for (const Block& block : index.blocks()) EXPECT_EQ(offsets.offset(block.tiles[0], block.tiles[1]), block.offset);
     };
     compare_pairs(f1_blocks(space), PairOffsets::f1(space), sizes.f1);
     compare_pairs(t1_blocks(space), PairOffsets::t1(space), sizes.t1);
     const auto compare_quads = [](const BlockIndex& index, const QuadOffsets& offsets, std::int64_t size) {
       EXPECT_EQ(index.doubles(), size);
-      EXPECT_EQ(index.doubles(), offsets.doubles());
       for (const Block& block : index.blocks()) {
         EXPECT_EQ(offsets.offset(block.tiles[0], block.tiles[1], block.tiles[2], block.tiles[3]), block.offset);
       }
@@ -95,7 +93,6 @@ TEST(Blocks, OffsetsFollowFromTheTiles) {
     const BlockIndex index = testing::v2_spatial_blocks(space, spatial);
     const SpatialOffsets offsets(space, spatial);
     EXPECT_EQ(index.doubles(), *sizes.v2_spatial);
-    EXPECT_EQ(index.doubles(), offsets.doubles());
     for (const Block& block : index.blocks()) {
       EXPECT_EQ(offsets.offset(block.tiles[0], block.tiles[1], block.tiles[2], block.tiles[3]), block.offset);
     }
