@@ -277,7 +277,7 @@ struct BenchCommand {
   }
 };
 
-}  // namespace
+}
 
 void add_bench(CLI::App& app, int&) {
   auto command = std::make_shared<BenchCommand>();
@@ -340,4 +340,4 @@ void add_bench(CLI::App& app, int&) {
   });
 }
 
-}  // namespace trifuse::cli
+}

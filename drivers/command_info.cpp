@@ -89,7 +89,7 @@ struct InfoCommand {
   }
 };
 
-}  // namespace
+}
 
 void add_info(CLI::App& app, int&) {
   auto command = std::make_shared<InfoCommand>();
@@ -107,4 +107,4 @@ void add_info(CLI::App& app, int&) {
   });
 }
 
-}  // namespace trifuse::cli
+}

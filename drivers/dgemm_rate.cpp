@@ -29,4 +29,4 @@ double measure_dgemm(int n, int threads, int repeats) {
   return median(std::move(rates));
 }
 
-}  // namespace trifuse::cli
+}

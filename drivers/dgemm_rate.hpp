@@ -7,4 +7,4 @@ namespace trifuse::cli {
 /// `repeats`: at least 1. Afterwards BLAS uses one thread for a call.
 double measure_dgemm(int n, int threads, int repeats);
 
-}  // namespace trifuse::cli
+}

@@ -155,8 +155,8 @@ std::unique_ptr<MpiProcesses> join_others(const Launcher& launcher, const std::s
   return begin_mpi(launcher);
 }
 
-}  // namespace
-}  // namespace trifuse::cli
+}
+}
 
 int main(int argc, char** argv) {
   using namespace trifuse;

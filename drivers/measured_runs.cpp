@@ -141,7 +141,7 @@ void expect_possible(const MeasuredRun& run) {
     throw InputError("its bytes are not possible");
 }
 
-}  // namespace
+}
 
 std::unique_ptr<TileSource> MeasuredRun::molecule() const {
   SyntheticMolecule made_up{restricted ? Reference::rhf : Reference::uhf,
@@ -183,4 +183,4 @@ std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& path
   return all;
 }
 
-}  // namespace trifuse::cli
+}

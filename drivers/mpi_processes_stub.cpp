@@ -6,4 +6,4 @@ std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher) {
   refuse(launcher, "this build has no MPI and runs as one process");
 }
 
-}  // namespace trifuse::cli
+}

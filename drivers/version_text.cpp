@@ -25,4 +25,4 @@ std::string version_text() {
   return text;
 }
 
-}  // namespace trifuse::cli
+}

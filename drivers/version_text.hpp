@@ -7,4 +7,4 @@ namespace trifuse::cli {
 /// Returns version, features, libraries and GPUs, for --version.
 std::string version_text();
 
-}  // namespace trifuse::cli
+}

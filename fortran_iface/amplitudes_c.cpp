@@ -116,7 +116,7 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
   }
 }
 
-}  // namespace
+}
 
 const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals,
                                                         const trifuse::CheckShare& share) {

@@ -42,7 +42,7 @@ double left_by(const std::filesystem::path& root, const std::string& group, cons
   }
 }
 
-}  // namespace
+}
 
 double left_by_control_groups(const std::filesystem::path& membership, const std::filesystem::path& root) {
   double left = std::numeric_limits<double>::max();
@@ -68,4 +68,4 @@ double free_memory() {
   return of_host ? std::min(kilobyte * *of_host, left) : left;
 }
 
-}  // namespace trifuse
+}

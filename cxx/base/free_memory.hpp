@@ -22,4 +22,4 @@ double free_memory();
 /// are mounted. Groups of version 2 lie in `root`, memory groups of version 1 in its folder `memory`.
 double left_by_control_groups(const std::filesystem::path& membership, const std::filesystem::path& root);
 
-}  // namespace trifuse
+}

@@ -39,7 +39,7 @@ std::int64_t resident_bytes_of_others() {
   return resident && proportional ? static_cast<std::int64_t>(kilobyte * std::max(0.0, *resident - *proportional)) : 0;
 }
 
-}  // namespace
+}
 
 std::int64_t peak_memory(bool shares) {
   rusage usage{};
@@ -52,4 +52,4 @@ std::vector<std::string> hosts_of_ranks(Communicator& communicator) {
   return allgather(communicator, host_of_this_process(), longest_host_name);
 }
 
-}  // namespace trifuse
+}

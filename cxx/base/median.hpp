@@ -13,4 +13,4 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-}  // namespace trifuse
+}

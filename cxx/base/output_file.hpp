@@ -67,6 +67,6 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

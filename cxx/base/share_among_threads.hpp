@@ -112,4 +112,4 @@ void share_among_threads(std::size_t count, int threads, Body body) {
                          [&](std::size_t n, State& state, const std::unique_lock<std::mutex>&) { body(n, state); });
 }
 
-}  // namespace trifuse
+}

@@ -186,7 +186,7 @@ void sum_spin_adapted(const EnergyInput& in, std::span<const double> omega2, std
   sum_task<6>(in, omega2, energies);
 }
 
-}  // namespace
+}
 
 void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::span<TaskEnergy> energies) {
   std::fill(energies.begin(), energies.end(), TaskEnergy{});
@@ -205,4 +205,4 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
   }
 }
 
-}  // namespace trifuse
+}

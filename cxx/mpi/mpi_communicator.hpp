@@ -50,4 +50,4 @@ class MpiCommunicator : public Communicator {
   int rank_ = 0, size_ = 1;
 };
 
-}  // namespace trifuse
+}

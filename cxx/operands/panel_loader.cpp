@@ -114,7 +114,7 @@ std::int64_t doubles_of(const TileSpace& space, const std::array<int, 4>& tiles)
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size * space[tiles[3]].size;
 }
 
-}  // namespace
+}
 
 std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std::int64_t size) const {
   const auto tiles = layout_.tiles().tiles();
@@ -435,4 +435,4 @@ std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<dou
   return bytes_read_;
 }
 
-}  // namespace trifuse
+}

@@ -17,7 +17,7 @@ constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 /// Factors that wait for other ranks, for each thread that reads: as many as a thread reads at once. Bytes.
 constexpr std::int64_t exchanged_by_thread = std::int64_t{16} << 20;
 
-}  // namespace
+}
 
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares)
     : PanelStore(problem, tiles, rank, shares, Buffer()) {}
@@ -137,4 +137,4 @@ std::int64_t PanelStore::bytes_of_others() const {
   return layout_.doubles() * static_cast<std::int64_t>(sizeof(double)) - own_bytes();
 }
 
-}  // namespace trifuse
+}

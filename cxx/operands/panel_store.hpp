@@ -122,4 +122,4 @@ class PanelStore {
   bool has_panels_ = true;
 };
 
-}  // namespace trifuse
+}

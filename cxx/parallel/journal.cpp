@@ -53,7 +53,7 @@ std::map<int, std::string> files_of(const std::string& path) {
   return files;
 }
 
-}  // namespace
+}
 
 Journal::Journal(const std::string& path, const JournalKey& key, Communicator* communicator, bool writes)
     : path_(path),
@@ -222,4 +222,4 @@ void Journal::agree_on_finished(Communicator& communicator) {
   }
 }
 
-}  // namespace trifuse
+}

@@ -88,6 +88,6 @@ class Journal {
   std::vector<TaskEnergy> energies_;  ///< energies[task, omega2], hartree
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -42,7 +42,7 @@ double triples(double n) {
   return n * (n + 1) * (n + 2) / 6;
 }
 
-}  // namespace
+}
 
 double estimated_tasks(const TileSpace& space, SpinFormulation formulation) {
   const auto count = [&](OrbitalClass c) { return static_cast<double>(space.last(c) - space.first(c)); };
@@ -101,7 +101,7 @@ TileSizes gpu_tile_sizes(const TileSpace& tiles) {
   return best;
 }
 
-}  // namespace
+}
 
 Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
                       std::optional<std::int64_t> size) {
@@ -166,7 +166,7 @@ Extremes extreme_sums(const std::vector<EnergyGroup>& groups, bool largest) {
   return extremes;
 }
 
-}  // namespace
+}
 
 double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies) {
   const Extremes holes = extreme_sums(energy_groups(tiles, orbital_energies, Space::hole, true), true);
@@ -180,4 +180,4 @@ double largest_denominator(const TileSpace& tiles, std::span<const double> orbit
   return largest;
 }
 
-}  // namespace trifuse
+}

@@ -64,6 +64,6 @@ TileSpace retile(const TileSpace& orbitals, const Tiling& tiling);
 /// negative for all of them. `orbital_energies`: [orbital] in the sorted order, hartree.
 double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -33,7 +33,7 @@ std::int64_t host_doubles(const gpu::Packing& packing) {
   return rows * (packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted));
 }
 
-}  // namespace
+}
 
 Inspection::Inspection(const Plan& plan, const Problem& problem, Precision precision)
     : Inspection(plan, problem, kernel_shapes(precision)) {
@@ -139,4 +139,4 @@ std::span<const std::uint32_t> Inspection::slabs(std::uint32_t panel) const {
   return std::span(slabs_).subspan(slab_begin_[panel], slab_begin_[panel + 1] - slab_begin_[panel]);
 }
 
-}  // namespace trifuse
+}

@@ -88,4 +88,4 @@ struct Inspection::Sample {
   Inspection inspection;
 };
 
-}  // namespace trifuse
+}

@@ -104,4 +104,4 @@ struct RotationPrediction {
 RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,
                                     const MachineModel& machine);
 
-}  // namespace trifuse
+}

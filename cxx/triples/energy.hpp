@@ -84,4 +84,4 @@ constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const Six
   return spin_adapted_numerators_of(d_left, s_left, d_right);
 }
 
-}  // namespace trifuse
+}

@@ -168,7 +168,7 @@ Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool w
   return x;
 }
 
-}  // namespace
+}
 
 class ReferenceEvaluation::Elements {
  public:
@@ -365,4 +365,4 @@ void ReferenceEvaluation::evaluate(const Task& task, std::span<TaskEnergy> energ
   elements_->evaluate(task, energies);
 }
 
-}  // namespace trifuse
+}

@@ -70,4 +70,4 @@ class BlockSums {
   std::vector<std::uint32_t> sums_;
 };
 
-}  // namespace trifuse
+}

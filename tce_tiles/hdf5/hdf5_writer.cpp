@@ -89,7 +89,7 @@ Hdf5Handle dataset_access() {
   return access;
 }
 
-}  // namespace
+}
 
 bool Hdf5Handle::close() {
   if (id_ < 0) return true;
@@ -241,4 +241,4 @@ void Hdf5NewDataset::read_run(std::int64_t first, std::span<double> out) const {
   });
 }
 
-}  // namespace trifuse
+}

@@ -110,4 +110,4 @@ class Hdf5Writer {
   Hdf5Handle file_;
 };
 
-}  // namespace trifuse
+}

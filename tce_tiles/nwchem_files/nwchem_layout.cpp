@@ -37,7 +37,7 @@ std::size_t kind_of(const Tile& a, const Tile& b) {
   return static_cast<std::size_t>((spin_number(a.spin()) + spin_number(b.spin())) * 8 + (a.irrep ^ b.irrep));
 }
 
-}  // namespace
+}
 
 PairOffsets::PairOffsets(const TileSpace& space, int upper_begin, int lower_end)
     : upper_begin_(upper_begin), lower_count_(static_cast<std::size_t>(lower_end)) {
@@ -184,4 +184,4 @@ NwchemSizes nwchem_sizes(const TileSpace& space) {
   return sizes;
 }
 
-}  // namespace trifuse
+}

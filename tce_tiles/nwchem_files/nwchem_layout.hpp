@@ -100,4 +100,4 @@ class SpatialOffsets {
   std::vector<std::int64_t> start_;  ///< start_[j,i]: offset of the first block of the bra pair
 };
 
-}  // namespace trifuse
+}

@@ -65,7 +65,7 @@ bool within(const TileSpace& space, std::initializer_list<int> tiles) {
   return std::all_of(tiles.begin(), tiles.end(), [&](int t) { return t >= 0 && t < space.size(); });
 }
 
-}  // namespace
+}
 
 std::int64_t checked_f1_key(const TileSpace& space, int g6, int g5) {
   return within(space, {g6, g5}) ? f1_key(space, g6, g5) : no_key;
@@ -171,4 +171,4 @@ SpatialTiles spatial_tiles(const TileSpace& space) {
   return spatial;
 }
 
-}  // namespace trifuse
+}

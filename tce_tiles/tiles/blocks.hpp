@@ -79,6 +79,6 @@ struct SpatialTiles {
 /// Throws InputError if a beta tile has no spatial tile with the same orbitals.
 SpatialTiles spatial_tiles(const TileSpace& space);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -82,7 +82,7 @@ std::array<std::int64_t, 4> strides(const TileSpace& space, const std::array<int
   return strides_of({space[tiles[0]].size, space[tiles[1]].size, space[tiles[2]].size, space[tiles[3]].size});
 }
 
-}  // namespace
+}
 
 BlockIndex triples_v2_blocks(const TileSpace& space, bool exchange) {
   const std::array<int, 2> hole = {0, space.hole_tiles()};
@@ -330,4 +330,4 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
   return result;
 }
 
-}  // namespace trifuse
+}

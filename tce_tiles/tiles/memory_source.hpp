@@ -106,6 +106,6 @@ class MemorySource final : public TileSource {
 /// whether to copy integrals and Fock matrix. Reads every block of `source` once.
 std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cut, MemorySource::Contents contents);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -11,5 +11,5 @@ TEST(Median, IsTheLargerValueInTheMiddle) {
   EXPECT_EQ(median({4.0, 1.0, 3.0, 2.0}), 3.0);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

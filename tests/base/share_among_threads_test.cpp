@@ -113,5 +113,5 @@ TEST(SharedLoops, StartThreadsInsideAParallelRegionOnlyIfNew) {
   EXPECT_EQ(std::set<std::thread::id>(by_new.begin(), by_new.end()).size(), std::size_t{thread_count});
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

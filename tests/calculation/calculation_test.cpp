@@ -225,5 +225,5 @@ TEST_F(ACalculation, HasSpinCasesThatAddUp) {
   EXPECT_EQ(cases[1].e_paren_t, cases[2].e_paren_t);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -381,5 +381,5 @@ TEST(DeviceBudget, TellsTheTilesInAdvanceIfMemoryIsAmple) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

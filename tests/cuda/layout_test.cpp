@@ -256,5 +256,5 @@ TEST(VvooBlocks, HaveEveryElementAtItsOffsetAndZerosElsewhere) {
   expect_packing<Fp64>(PanelKind::vvoo);
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

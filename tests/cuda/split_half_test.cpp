@@ -232,5 +232,5 @@ TYPED_TEST(ScaleGroupsIn, KeepTheBitsOfSmallNumbersBesideLargeOnes) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -176,5 +176,5 @@ TEST(Memory, IsFlatAfterManyTasks) {
 }
 #endif
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

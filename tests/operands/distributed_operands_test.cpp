@@ -239,5 +239,5 @@ TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInParts) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

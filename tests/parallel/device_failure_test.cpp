@@ -294,5 +294,5 @@ TEST_F(DistributedDeviceFailure, KeepsTheJournalUsable) {
   EXPECT_EQ(finished_tasks(Journal(path, key()), plan.tasks.size()), plan.tasks.size());
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

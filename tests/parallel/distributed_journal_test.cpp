@@ -278,5 +278,5 @@ TEST_F(RanksWithJournal, EndsSoonAfterARankHasFailed) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

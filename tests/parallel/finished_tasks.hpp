@@ -13,4 +13,4 @@ inline std::size_t finished_tasks(const Journal& journal, std::size_t tasks) {
   return finished;
 }
 
-}  // namespace trifuse::testing
+}

@@ -116,5 +116,5 @@ TEST_F(AJournalOnAFullDisk, KeepsTheRecordsBeforeTheOneThatDidNotFit) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

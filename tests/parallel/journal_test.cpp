@@ -272,5 +272,5 @@ TEST_F(AJournal, BelongsToOneRunAtATime) {
   expect_finished({0});
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

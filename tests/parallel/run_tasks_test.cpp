@@ -312,5 +312,5 @@ INSTANTIATE_TEST_SUITE_P(On, TaskRun, ::testing::Values(1, 2, 3), [](const auto&
   return std::to_string(test.param) + (test.param == 1 ? "_thread" : "_threads");
 });
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -14,4 +14,4 @@ inline double all_bytes_sent(const Inspection& inspection) {
   return bytes;
 }
 
-}  // namespace trifuse::testing
+}

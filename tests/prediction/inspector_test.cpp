@@ -213,5 +213,5 @@ TEST(Inspection, ListsPanelsThatTasksShare) {
   EXPECT_GT(apart, 2.0 * all_bytes_sent(each.inspection));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -173,5 +173,5 @@ TEST(SlowDouble, SaysNothingElsewhere) {
   EXPECT_EQ(advise_mixed_precision({device("NVIDIA L40S", 8, 9), device("NVIDIA H200", 9, 0)}, 1e15, 2e13), "");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

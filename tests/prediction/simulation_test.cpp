@@ -373,5 +373,5 @@ TEST(Machine, NumbersCanBeChangedByName) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -139,5 +139,5 @@ TEST_P(SentInOrder, BlocksSendFarLess) {
 
 INSTANTIATE_TEST_SUITE_P(Auxiliary, SentInOrder, ::testing::Values(0, 1500));
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -340,5 +340,5 @@ TEST(SemicanonicalOrbitals, AreRefusedForOtherReferencesThanRohf) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

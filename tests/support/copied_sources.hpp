@@ -45,4 +45,4 @@ inline std::unique_ptr<TileSource> copy_in_tiles(const TileSource& source, std::
                 {.integrals = source.has_integrals(), .fock = source.has_fock()});
 }
 
-}  // namespace trifuse::testing
+}

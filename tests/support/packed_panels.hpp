@@ -83,4 +83,4 @@ std::vector<double> unpacked_panel(const Packing& packing, const std::vector<typ
   return source;
 }
 
-}  // namespace trifuse::gpu
+}

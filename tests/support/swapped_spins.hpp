@@ -84,4 +84,4 @@ class SwappedSpins {
   std::unique_ptr<MemorySource> result_;
 };
 
-}  // namespace trifuse::testing
+}

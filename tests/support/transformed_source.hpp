@@ -160,4 +160,4 @@ inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, co
   return result;
 }
 
-}  // namespace trifuse::testing
+}

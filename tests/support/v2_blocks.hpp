@@ -47,4 +47,4 @@ inline BlockIndex v2_spatial_blocks(const TileSpace& space, const SpatialTiles& 
   return index;
 }
 
-}  // namespace trifuse::testing
+}

@@ -134,5 +134,5 @@ TEST(SpatialTiles, PairBetaWithAlphaTiles) {
   EXPECT_THROW(spatial_tiles(plain), InputError);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

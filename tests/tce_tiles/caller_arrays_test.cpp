@@ -416,5 +416,5 @@ TEST_F(CallerArraysValidation, LeftArraysNeedNoIntegrals) {
   EXPECT_NO_THROW(check_source(*source, *right));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

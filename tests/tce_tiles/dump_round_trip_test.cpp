@@ -245,5 +245,5 @@ TEST_F(DumpWriter, OtherClassesOfIntegralsAreRefused) {
   EXPECT_THROW(dump->read_t2(dump->tiles().hole_tiles(), dump->tiles().hole_tiles(), 0, 0, block), std::logic_error);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

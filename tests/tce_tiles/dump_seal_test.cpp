@@ -307,5 +307,5 @@ TEST_F(Seal, DigestsDependOnTheNumbers) {
   EXPECT_NE(open_dump(path_, 2, 2)->digest().value(), plain);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

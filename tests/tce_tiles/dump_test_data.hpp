@@ -408,4 +408,4 @@ std::string message(const std::function<void()>& action) {
   return {};
 }
 
-}  // namespace trifuse::testing
+}

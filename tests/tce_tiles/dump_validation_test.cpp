@@ -407,5 +407,5 @@ TEST_F(DumpValidation, TileSizes) {
   EXPECT_THROW(open_dump(path_, 0, 3), UsageError);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

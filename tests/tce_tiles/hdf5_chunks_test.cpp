@@ -278,5 +278,5 @@ TEST_F(Hdf5Exchange, AllDataComeFromOneFile) {
   EXPECT_GT(seen[1], 0);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -217,5 +217,5 @@ TEST_F(Hdf5FileTest, LeavesNoObjectsOpen) {
   EXPECT_EQ(H5Fget_obj_count(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_ALL), 0);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -163,5 +163,5 @@ TEST(Retile, AmplitudesAlone) {
   expect_equal(*result, m);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -131,5 +131,5 @@ TEST(NwchemCaller, ReportsReadErrorsAndNonFiniteNumbers) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -310,5 +310,5 @@ TEST(NwchemStorage, RefusesBlocksThatDoNotExist) {
   EXPECT_THROW(source->read_t1(p, 0, block), Error);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -195,5 +195,5 @@ TEST_F(DumpOfFactors, ProgressEndsAtOne) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -239,5 +239,5 @@ TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
         "said to be Lambda amplitudes, but they are the right amplitudes t2");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -173,5 +173,5 @@ TEST_F(ThreeParallelSpinsOfRohf, HaveAFockTermInSemicanonicalOrbitals) {
   expect_energy(0.06 * 0.06 / delta, (0.06 + 0.04 * 0.5) * 0.06 / delta, options);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

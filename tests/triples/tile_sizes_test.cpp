@@ -36,5 +36,5 @@ TEST(TileSizesForGpus, LeaveFewHoleTilesAndNoneNearlyEmpty) {
   EXPECT_EQ(hole_size({14, 5, 16, 9}), 16);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

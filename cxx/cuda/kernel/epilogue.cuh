@@ -167,4 +167,4 @@ class WarpEpilogue {
   int warp_, lane_;
 };
 
-}  // namespace trifuse::gpu
+}

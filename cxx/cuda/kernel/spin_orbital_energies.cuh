@@ -367,4 +367,4 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   }
 };
 
-}  // namespace trifuse::gpu
+}

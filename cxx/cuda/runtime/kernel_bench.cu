@@ -155,7 +155,7 @@ DeviceArray<double> random_panel(const Packing& packing, const OperandFormat& fo
   return packed;
 }
 
-}  // namespace
+}
 
 double KernelCase::operations() const {
   double product = 2.0 * products_per_target * contracted;
@@ -327,4 +327,4 @@ double time_matrix_instruction(int device_number) {
          device.multiProcessorCount / median(seconds);
 }
 
-}  // namespace trifuse
+}

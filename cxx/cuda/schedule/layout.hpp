@@ -315,4 +315,4 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size_of_part(const Packing& p)
   return packed_size<Precision>(part);
 }
 
-}  // namespace trifuse::gpu
+}

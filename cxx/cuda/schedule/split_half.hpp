@@ -109,4 +109,4 @@ struct SplitHalf : SingleFragments {
   }
 };
 
-}  // namespace trifuse::gpu
+}
