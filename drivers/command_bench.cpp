@@ -12,6 +12,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/free_memory.hpp"
 #include "cxx/base/hosts.hpp"
+#include "cxx/base/median.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
@@ -23,7 +24,7 @@
 #include "cxx/report/report.hpp"
 #include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
-#include "drivers/machine.hpp"
+#include "drivers/dgemm_rate.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
@@ -33,11 +34,6 @@
 namespace trifuse::cli {
 
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 struct BenchCommand {
   std::string path, json, formulation = "auto", device = "cpu", memory, write;
@@ -281,7 +277,7 @@ struct BenchCommand {
   }
 };
 
-}  // namespace
+}
 
 void add_bench(CLI::App& app, int&) {
   auto command = std::make_shared<BenchCommand>();
@@ -344,4 +340,4 @@ void add_bench(CLI::App& app, int&) {
   });
 }
 
-}  // namespace trifuse::cli
+}

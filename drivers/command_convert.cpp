@@ -45,7 +45,7 @@ struct ConvertCommand {
   }
 };
 
-}  // namespace
+}
 
 void add_convert(CLI::App& app, int&) {
   auto command = std::make_shared<ConvertCommand>();
@@ -60,4 +60,4 @@ void add_convert(CLI::App& app, int&) {
   convert->callback([command] { command->execute(); });
 }
 
-}  // namespace trifuse::cli
+}

@@ -147,7 +147,7 @@ std::string man_page(const CLI::App& app) {
   return page + fmt::format(".SH EXIT STATUS\n.nf\n{}\n.fi\n", roff(app.get_footer()));
 }
 
-}  // namespace
+}
 
 void add_describe(CLI::App& app) {
   CLI::App* describe = app.add_subcommand("describe", "Print the man page or a completion for a shell")->group("");
@@ -158,4 +158,4 @@ void add_describe(CLI::App& app) {
   });
 }
 
-}  // namespace trifuse::cli
+}

@@ -19,4 +19,4 @@ void refuse_other_environment(const CLI::App& command) {
   static_cast<void>(silence_seconds());
 }
 
-}  // namespace trifuse::cli
+}

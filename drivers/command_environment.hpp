@@ -8,4 +8,4 @@ namespace trifuse::cli {
 /// TRIFUSE_OMEGA2, or if a variable that it follows has an impossible value. `command`: the parsed command line.
 void refuse_other_environment(const CLI::App& command);
 
-}  // namespace trifuse::cli
+}

@@ -7,7 +7,7 @@
 #include "cxx/report/report.hpp"
 #include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
-#include "drivers/machine.hpp"
+#include "drivers/dgemm_rate.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
@@ -89,7 +89,7 @@ struct InfoCommand {
   }
 };
 
-}  // namespace
+}
 
 void add_info(CLI::App& app, int&) {
   auto command = std::make_shared<InfoCommand>();
@@ -107,4 +107,4 @@ void add_info(CLI::App& app, int&) {
   });
 }
 
-}  // namespace trifuse::cli
+}

@@ -268,7 +268,7 @@ struct PlanCommand {
   }
 };
 
-}  // namespace
+}
 
 void add_plan(CLI::App& app, int&) {
   auto command = std::make_shared<PlanCommand>();
@@ -326,4 +326,4 @@ void add_plan(CLI::App& app, int&) {
   });
 }
 
-}  // namespace trifuse::cli
+}

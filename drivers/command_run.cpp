@@ -136,7 +136,7 @@ struct RunCommand {
   }
 };
 
-}  // namespace
+}
 
 void add_run(CLI::App& app, Communicator* communicator) {
   auto command = std::make_shared<RunCommand>();
@@ -160,4 +160,4 @@ void add_run(CLI::App& app, Communicator* communicator) {
   run->callback([command, run, communicator] { command->execute(*run, communicator); });
 }
 
-}  // namespace trifuse::cli
+}

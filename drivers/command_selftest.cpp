@@ -85,7 +85,7 @@ void execute(int& exit_code) {
   if (passed < checks) exit_code = failed_check;
 }
 
-}  // namespace
+}
 
 void add_selftest(CLI::App& app, int& exit_code) {
   CLI::App* selftest =
@@ -93,4 +93,4 @@ void add_selftest(CLI::App& app, int& exit_code) {
   selftest->callback([&exit_code] { execute(exit_code); });
 }
 
-}  // namespace trifuse::cli
+}

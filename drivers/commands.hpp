@@ -28,4 +28,4 @@ void add_selftest(CLI::App& app, int& exit_code);
 /// Not listed by `--help`. It describes the commands that `app` has when it runs.
 void add_describe(CLI::App& app);
 
-}  // namespace trifuse::cli
+}

@@ -185,10 +185,10 @@ Array::~Array() {
   }
 }
 
-}  // namespace
+}
 
 std::unique_ptr<GlobalArrays> make_global_arrays(CallerThread& caller) {
   return std::make_unique<Arrays>(caller);
 }
 
-}  // namespace trifuse::cli
+}

@@ -24,4 +24,4 @@ class GlobalArrays {
 /// Returns null if this build has no Global Arrays. `caller` must outlive the result.
 std::unique_ptr<GlobalArrays> make_global_arrays(CallerThread& caller);
 
-}  // namespace trifuse::cli
+}

@@ -7,4 +7,4 @@ std::unique_ptr<GlobalArrays> make_global_arrays(CallerThread&) {
   return nullptr;
 }
 
-}  // namespace trifuse::cli
+}

@@ -56,7 +56,7 @@ void find_addresses(PulseEndpoint& endpoint) {
   ::freeifaddrs(all);
 }
 
-}  // namespace
+}
 
 /// What a listening rank knows about the other ranks. Times are as from `wall_seconds`.
 class Heartbeat::Watch {
@@ -241,4 +241,4 @@ void Heartbeat::run(const PulseEndpoint& listener, double silence) {
   }
 }
 
-}  // namespace trifuse::cli
+}

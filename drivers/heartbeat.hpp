@@ -61,4 +61,4 @@ class Heartbeat {
   std::unique_ptr<Thread> thread_;
 };
 
-}  // namespace trifuse::cli
+}

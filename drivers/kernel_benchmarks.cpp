@@ -99,5 +99,5 @@ void whole_task(benchmark::State& state) {
 }
 BENCHMARK(whole_task)->ArgName("targets")->Arg(1)->Arg(6)->Unit(benchmark::kMillisecond);
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -24,4 +24,4 @@ void refuse(const Launcher& launcher, const std::string& why) {
                   launcher.processes, launcher.variable, why));
 }
 
-}  // namespace trifuse::cli
+}

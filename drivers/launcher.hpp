@@ -18,4 +18,4 @@ std::optional<Launcher> find_launcher();
 /// files. `why`: end of the sentence "... was started several times, but"; it may also say what to do.
 [[noreturn]] void refuse(const Launcher& launcher, const std::string& why);
 
-}  // namespace trifuse::cli
+}

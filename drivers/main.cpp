@@ -18,11 +18,11 @@
 #include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/launcher.hpp"
-#include "drivers/machine.hpp"
-#include "drivers/mpi_communicator.hpp"
+#include "drivers/mpi_processes.hpp"
 #include "drivers/openblas_kernels.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/stop_signals.hpp"
+#include "drivers/version_text.hpp"
 
 namespace trifuse::cli {
 namespace {
@@ -155,8 +155,8 @@ std::unique_ptr<MpiProcesses> join_others(const Launcher& launcher, const std::s
   return begin_mpi(launcher);
 }
 
-}  // namespace
-}  // namespace trifuse::cli
+}
+}
 
 int main(int argc, char** argv) {
   using namespace trifuse;

@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/median.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/nwchem_files/nwchem_file.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
@@ -68,12 +70,6 @@ Precision precision_of(const Json& object) {
   return object.value("precision", precision_names[0]) == precision_names[1] ? Precision::mixed : Precision::fp64;
 }
 
-double median_seconds(std::vector<double> values) {
-  if (values.empty()) throw InputError("the report has no times");
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
   MeasuredRun run;
   run.path = path;
@@ -90,7 +86,9 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
       MeasuredRun each = run;
       each.formulation = formulation_of(result.at("form"));
       each.precision = precision_of(result);
-      each.seconds_tasks = median_seconds(result.at("seconds").get<std::vector<double>>());
+      auto seconds = result.at("seconds").get<std::vector<double>>();
+      if (seconds.empty()) throw InputError("the report has no times");
+      each.seconds_tasks = median(std::move(seconds));
       each.seconds_loading = result.at("load_seconds");
       read_cuda(result.at("cuda"), each);
       if (each.bytes_sent) *each.bytes_sent /= static_cast<double>(result.at("seconds").size());
@@ -143,7 +141,7 @@ void expect_possible(const MeasuredRun& run) {
     throw InputError("its bytes are not possible");
 }
 
-}  // namespace
+}
 
 std::unique_ptr<TileSource> MeasuredRun::molecule() const {
   SyntheticMolecule made_up{restricted ? Reference::rhf : Reference::uhf,
@@ -185,4 +183,4 @@ std::vector<MeasuredRun> read_measured_runs(const std::vector<std::string>& path
   return all;
 }
 
-}  // namespace trifuse::cli
+}

@@ -42,4 +42,4 @@ struct ComparedRun {
   Prediction prediction;
 };
 
-}  // namespace trifuse::cli
+}

@@ -47,7 +47,7 @@ void allow_windows_of_messages() {
   static_cast<void>(MPI_T_cvar_handle_free(&handle));
 }
 
-}  // namespace
+}
 
 OpenMpiSettings::OpenMpiSettings() {
   if (!is_open_mpi()) return;
@@ -66,4 +66,4 @@ OpenMpiSettings::~OpenMpiSettings() {
   if (begun_) static_cast<void>(MPI_T_finalize());
 }
 
-}  // namespace trifuse::cli
+}

@@ -17,4 +17,4 @@ class OpenMpiSettings {
   bool begun_ = false;
 };
 
-}  // namespace trifuse::cli
+}

@@ -30,4 +30,4 @@ void restart_with_other_openblas(char** arguments) {
   execv(self, arguments);
 }
 
-}  // namespace trifuse::cli
+}

@@ -17,4 +17,4 @@ namespace trifuse::cli {
 /// stays.
 void restart_with_other_openblas(char** arguments);
 
-}  // namespace trifuse::cli
+}

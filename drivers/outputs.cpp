@@ -47,7 +47,7 @@ std::string kept_unless(const std::string& kind, const std::string& cure) {
                      cure);
 }
 
-}  // namespace
+}
 
 void Outputs::protect_input(const std::string& path) {
   if (path.empty()) return;
@@ -130,4 +130,4 @@ void TraceFile::write(const std::function<std::string()>& trace) {
   file_->finish();
 }
 
-}  // namespace trifuse::cli
+}

@@ -71,4 +71,4 @@ class TraceFile {
   std::unique_ptr<OutputFile> file_;
 };
 
-}  // namespace trifuse::cli
+}

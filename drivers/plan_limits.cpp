@@ -32,4 +32,4 @@ void require_finite(const nlohmann::ordered_json& report) {
   for (const auto& part : report) require_finite(part);
 }
 
-}  // namespace trifuse::cli
+}

@@ -27,4 +27,4 @@ class PlanBudget {
 /// Throws UsageError if a number in a report is not finite.
 void require_finite(const nlohmann::ordered_json& report);
 
-}  // namespace trifuse::cli
+}

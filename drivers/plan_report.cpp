@@ -204,7 +204,7 @@ std::string describe_suggestions(const PlanReport& report) {
              best.largest.particles, best.seconds, asked.seconds);
 }
 
-}  // namespace
+}
 
 double PlanReport::scaling(const Prediction& point) const {
   const Prediction& first = curve.front();
@@ -352,7 +352,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
   return json;
 }
 
-}  // namespace
+}
 
 nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vector<ComparedRun>& runs) {
   nlohmann::ordered_json machine = nlohmann::ordered_json::object();
@@ -414,4 +414,4 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
   return json;
 }
 
-}  // namespace trifuse::cli
+}

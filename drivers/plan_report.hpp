@@ -47,4 +47,4 @@ std::string describe(const std::vector<ComparedRun>& runs);
 /// The report as JSON.
 nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vector<ComparedRun>& runs);
 
-}  // namespace trifuse::cli
+}

@@ -34,7 +34,7 @@ std::vector<Simulation::Span> joined_spans(const Simulation& tasks) {
   return joined;
 }
 
-}  // namespace
+}
 
 std::string trace_of(const Simulation& tasks, std::string_view gpu_model) {
   std::string text = fmt::format(
@@ -60,4 +60,4 @@ std::string trace_of(const Simulation& tasks, std::string_view gpu_model) {
   return text + "\n]}\n";
 }
 
-}  // namespace trifuse::cli
+}

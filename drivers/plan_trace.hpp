@@ -15,4 +15,4 @@ constexpr std::string_view trace_beginning = R"({"program":"trifuse","report":"t
 /// of a row less than 1/20000 of the whole time apart are one event. `gpu_model`: name of the GPUs.
 std::string trace_of(const Simulation& tasks, std::string_view gpu_model);
 
-}  // namespace trifuse::cli
+}

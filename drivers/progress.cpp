@@ -32,7 +32,7 @@ std::string line_of(const RunProgress& progress, double fraction, double rate, c
   return percent;
 }
 
-}  // namespace
+}
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long long>(std::llround(std::max(0.0, seconds)));
@@ -87,4 +87,4 @@ void Progress::update(const RunProgress& progress) {
               progress.tasks, rate * 1e-9, left);
 }
 
-}  // namespace trifuse::cli
+}

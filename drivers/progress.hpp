@@ -53,4 +53,4 @@ class Progress {
 /// A duration as text: "12 s", "3 min 05 s", "2 h 07 min". `seconds`: a negative number counts as 0.
 std::string duration(double seconds);
 
-}  // namespace trifuse::cli
+}

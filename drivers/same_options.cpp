@@ -53,7 +53,7 @@ void expect_same_wish(Communicator& communicator, Wish wish, const std::vector<S
   }
 }
 
-}  // namespace
+}
 
 void expect_same_options(Communicator& communicator, const CLI::App& command) {
   const std::vector<Setting> options = given(command);
@@ -65,4 +65,4 @@ void expect_all_ask_for_help(Communicator& communicator) {
   expect_same_wish(communicator, Wish::help, {});
 }
 
-}  // namespace trifuse::cli
+}

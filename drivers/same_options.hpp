@@ -16,4 +16,4 @@ void expect_same_options(Communicator& communicator, const CLI::App& command);
 /// `expect_same_options` on other ranks.
 void expect_all_ask_for_help(Communicator& communicator);
 
-}  // namespace trifuse::cli
+}

@@ -37,7 +37,7 @@ NwchemLocation location(const SourceOptions& options, const std::string& path) {
   return where;
 }
 
-}  // namespace
+}
 
 std::int64_t parse_memory(const std::string& text) {
   const auto bytes = parse_bytes(text);
@@ -159,4 +159,4 @@ CalculationOptions CalculationFlags::resolve(const TileSource& right) const {
   return resolved;
 }
 
-}  // namespace trifuse::cli
+}

@@ -75,4 +75,4 @@ void add_overwrite(CLI::App& command, bool& overwrite);
 /// The bytes of an amount like 512MiB or 2GiB. Throws UsageError if `text` is not such an amount.
 std::int64_t parse_memory(const std::string& text);
 
-}  // namespace trifuse::cli
+}

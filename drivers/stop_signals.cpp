@@ -27,4 +27,4 @@ void end_in_handler(std::string_view sentence) {
   std::_Exit(interrupted);
 }
 
-}  // namespace trifuse::cli
+}

@@ -12,4 +12,4 @@ void on_stop_signals(void (*handler)(int));
 /// with code 130.
 [[noreturn]] void end_in_handler(std::string_view sentence);
 
-}  // namespace trifuse::cli
+}

@@ -116,7 +116,7 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
   }
 }
 
-}  // namespace
+}
 
 void trifuse::c_interface::Amplitudes::forget_outdated_check() {
   if (read == nullptr) return;

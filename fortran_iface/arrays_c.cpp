@@ -111,7 +111,7 @@ CallerArray array_of(const trifuse_array& array, std::int64_t number) {
   return result;
 }
 
-}  // namespace
+}
 
 trifuse_amplitudes trifuse_new_dense_amplitudes(trifuse_status* status, const trifuse_arrays* arrays) {
   return guarded(status, trifuse_amplitudes{}, [&] {

@@ -35,7 +35,7 @@ std::vector<Number> list(const Number* numbers, std::int64_t count, std::size_t 
   return {numbers, numbers + count};
 }
 
-}  // namespace
+}
 
 const char* trifuse_version(void) {
   return trifuse::version;

@@ -128,4 +128,4 @@ void CallerSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> blo
   read(TRIFUSE_V2, {g3, g4, g1, g2}, block);
 }
 
-}  // namespace trifuse::c_interface
+}

@@ -46,4 +46,4 @@ class CallerSource final : public TileSource {
   void* context_;
 };
 
-}  // namespace trifuse::c_interface
+}

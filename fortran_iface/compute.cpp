@@ -46,7 +46,7 @@ class Watch final : public JobWatch {
   const bool tells_;
 };
 
-}  // namespace
+}
 
 void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
   JobOptions options;
@@ -61,4 +61,4 @@ void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
   setup.result = run_job(side_of(setup.right.get()), side_of(setup.left.get()), options, ranks, told);
 }
 
-}  // namespace trifuse::c_interface
+}

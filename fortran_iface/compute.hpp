@@ -11,4 +11,4 @@ namespace trifuse::c_interface {
 /// one.
 void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks);
 
-}  // namespace trifuse::c_interface
+}

@@ -41,4 +41,4 @@ class HandleTable {
   std::unordered_map<std::uintptr_t, std::shared_ptr<Object>> objects_;
 };
 
-}  // namespace trifuse::c_interface
+}

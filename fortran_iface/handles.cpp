@@ -64,4 +64,4 @@ std::string text(const char* path) {
   return {path, length};
 }
 
-}  // namespace trifuse::c_interface
+}

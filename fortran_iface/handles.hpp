@@ -165,4 +165,4 @@ const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals, co
 /// enforce_witnesses().
 CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input, const CheckShare& share = {});
 
-}  // namespace trifuse::c_interface
+}

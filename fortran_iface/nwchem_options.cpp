@@ -180,7 +180,7 @@ class Lines {
   std::vector<Choice> settings_;
 };
 
-}  // namespace
+}
 
 Options read_options(Door door, const std::string& text) {
   refuse_settings_of_other_doors(door);
@@ -231,4 +231,4 @@ std::string in_words_of_input(std::string sentence) {
   return sentence;
 }
 
-}  // namespace trifuse::nwchem
+}

@@ -40,4 +40,4 @@ void expect_only_defaults(const std::string& lines);
 /// Replaces options of the program in a sentence by settings of NWChem's input: --tile-size by trifuse:tile_size.
 std::string in_words_of_input(std::string sentence);
 
-}  // namespace trifuse::nwchem
+}

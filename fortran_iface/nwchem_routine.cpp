@@ -186,7 +186,7 @@ class Report final : public JobWatch {
   CallerThread& caller_;
 };
 
-}  // namespace
+}
 
 void trifuse_nwchem_expect_defaults(trifuse_status* status, const char* settings) {
   c_interface::guarded(status, [&] { nwchem::expect_only_defaults(checked_settings(settings)); });

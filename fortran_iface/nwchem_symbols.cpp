@@ -139,7 +139,7 @@ trifuse::RecordedTask::Extents task_extents(const Integer* h1, const Integer* h2
   return {*p4, *p5, *p6, *h1, *h2, *h3};
 }
 
-}  // namespace
+}
 
 extern "C" {
 

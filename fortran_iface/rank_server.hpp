@@ -22,6 +22,6 @@ using RankServer = std::function<void(const std::function<void(Communicator&)>& 
 void set_rank_server(trifuse_status* status, trifuse_calculation calculation, const RankServer& server,
                      const std::function<void()>& expect_ranks);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

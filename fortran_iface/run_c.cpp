@@ -69,7 +69,7 @@ class RunningMark {
   CalculationSetup& setup_;
 };
 
-}  // namespace
+}
 
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
   guarded(status, [&] {

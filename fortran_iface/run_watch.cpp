@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds interval(100);
 
-}  // namespace
+}
 
 RunWatch::RunWatch(trifuse_progress progress, void* context) : progress_(progress), context_(context) {
   if (progress_ == nullptr) return;
@@ -74,4 +74,4 @@ void RunLog::write(trifuse_log_level level, const std::string& text) {
   for (std::string line; std::getline(lines, line);) log_(context_, level, printable(line).c_str());
 }
 
-}  // namespace trifuse::c_interface
+}

@@ -61,4 +61,4 @@ class RunLog {
   std::mutex mutex_;
 };
 
-}  // namespace trifuse::c_interface
+}

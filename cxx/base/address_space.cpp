@@ -27,4 +27,4 @@ void return_freed_memory() {
 #endif
 }
 
-}  // namespace trifuse
+}

@@ -15,4 +15,4 @@ void share_malloc_memory_if_limited();
 /// malloc does not serve.
 void return_freed_memory();
 
-}  // namespace trifuse
+}

@@ -88,7 +88,7 @@ void allocate_openblas_buffers(int threads) {
   }
 }
 
-}  // namespace
+}
 
 void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
                          const double* b, std::int64_t ldb, double* c) {
@@ -177,4 +177,4 @@ std::string blas_name() {
   return "BLAS";
 }
 
-}  // namespace trifuse
+}

@@ -47,6 +47,6 @@ int openblas_threads();
 /// that leave most of the processor idle. Empty in all other cases, also if OPENBLAS_CORETYPE is already set.
 std::string better_openblas_kernels();
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -87,4 +87,4 @@ void for_each_box_of_run(std::span<const std::int64_t> shape, std::int64_t first
   }
 }
 
-}  // namespace trifuse
+}

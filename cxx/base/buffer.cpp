@@ -22,7 +22,7 @@ void advise_large_pages(void* data, std::size_t bytes) {
   static_cast<void>(madvise(begin, bytes / page * page, MADV_HUGEPAGE));
 }
 
-}  // namespace
+}
 
 void Buffer::Free::operator()(double*) const {
   std::free(allocated);
@@ -51,4 +51,4 @@ Buffer Buffer::zeros(std::size_t count) {
   return buffer;
 }
 
-}  // namespace trifuse
+}

@@ -43,6 +43,6 @@ class Buffer {
   std::size_t count_ = 0;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -29,4 +29,4 @@ void BufferPool::shrink(std::int64_t bytes) {
   }
 }
 
-}  // namespace trifuse
+}

@@ -31,4 +31,4 @@ class BufferPool {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace trifuse
+}

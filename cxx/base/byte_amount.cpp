@@ -33,4 +33,4 @@ std::string format_bytes(double bytes) {
   return fmt::format("{:.1f} KiB", bytes / 0x1p10);
 }
 
-}  // namespace trifuse
+}

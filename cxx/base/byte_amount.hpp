@@ -15,6 +15,6 @@ std::optional<std::int64_t> parse_bytes(const std::string& text);
 /// Returns an amount of memory for people, e.g. "12.5 KiB", "3.0 MiB", "1.25 GiB" or "400 GiB".
 std::string format_bytes(double bytes);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

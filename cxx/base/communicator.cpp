@@ -62,4 +62,4 @@ void expect_same(Communicator& communicator, std::span<const double> mine) {
   }
 }
 
-}  // namespace trifuse
+}

@@ -72,6 +72,6 @@ void run_collectively(Communicator* communicator, Body body) {
   propagate_failure(*communicator, failure);
 }
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -39,4 +39,4 @@ inline std::array<std::int64_t, 4> strides_of(const std::array<std::int64_t, 4>&
   return {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1};
 }
 
-}  // namespace trifuse
+}

@@ -101,7 +101,7 @@ std::string nearest_variable(const std::string& variable, const std::vector<std:
   return nearest.empty() ? nearest : std::string(prefix) + nearest;
 }
 
-}  // namespace
+}
 
 void refuse_settings_of_other_doors(Door door, const std::string& command, const std::vector<std::string>& options,
                                     const std::vector<std::string>& given) {
@@ -148,4 +148,4 @@ double silence_seconds() {
   return std::min(seconds, longest);
 }
 
-}  // namespace trifuse
+}

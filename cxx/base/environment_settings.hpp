@@ -11,7 +11,7 @@ inline constexpr const char *nwchem_device = "TRIFUSE_NWCHEM_DEVICE", *omega2 = 
                             *form = "TRIFUSE_FORM", *precision = "TRIFUSE_PRECISION",
                             *target_error = "TRIFUSE_TARGET_ERROR", *tile_size = "TRIFUSE_TILE_SIZE",
                             *memory = "TRIFUSE_MEMORY", *silence_seconds = "TRIFUSE_SILENCE_SECONDS";
-}  // namespace variables
+}
 
 /// The ways to a calculation: a command of the program, a call of the library, NWChem's (T) in one call, the symbols of
 /// NWChem's GPU objects.
@@ -31,4 +31,4 @@ void refuse_settings_of_other_doors(Door door, const std::string& command = "",
 /// means that nobody listens. Throws UsageError if it is not a number of seconds.
 double silence_seconds();
 
-}  // namespace trifuse
+}

@@ -59,4 +59,4 @@ void throw_error(ErrorKind kind, const std::string& sentence) {
   throw Error(sentence);
 }
 
-}  // namespace trifuse
+}

@@ -71,6 +71,6 @@ std::string sentence_of(const std::exception_ptr& failure);
 /// Throws the exception of this kind with this sentence; `Error` for ErrorKind::none and ErrorKind::internal.
 [[noreturn]] void throw_error(ErrorKind kind, const std::string& sentence);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -40,4 +40,4 @@ class FirstFailure {
   std::exception_ptr first_;
 };
 
-}  // namespace trifuse
+}

@@ -7,7 +7,7 @@
 
 namespace trifuse {
 
-std::optional<double> number_in(const std::filesystem::path& path, const std::string& word) {
+std::optional<double> number_in_file(const std::filesystem::path& path, const std::string& word) {
   std::ifstream file(path);
   double value = 0.0;
   for (std::string found; !word.empty() && found != word;) {
@@ -33,16 +33,16 @@ double left_by(const std::filesystem::path& root, const std::string& group, cons
     const std::filesystem::path folder = root / inner;
     // A group without a limit has a word here in version 2. In version 1 it has a number greater than the memory of any
     // host.
-    const auto limit = number_in(folder / names.limit, ""), used = number_in(folder / names.used, "");
+    const auto limit = number_in_file(folder / names.limit, ""), used = number_in_file(folder / names.used, "");
     if (limit && used) {
-      const double given_up = number_in(folder / "memory.stat", names.given_up).value_or(0.0);
+      const double given_up = number_in_file(folder / "memory.stat", names.given_up).value_or(0.0);
       left = std::min(left, std::max(0.0, *limit - std::max(0.0, *used - given_up)));
     }
     if (inner.empty()) return left;
   }
 }
 
-}  // namespace
+}
 
 double left_by_control_groups(const std::filesystem::path& membership, const std::filesystem::path& root) {
   double left = std::numeric_limits<double>::max();
@@ -63,9 +63,9 @@ double left_by_control_groups(const std::filesystem::path& membership, const std
 
 double free_memory() {
   constexpr double kilobyte = 1024.0;
-  const auto of_host = number_in("/proc/meminfo", "MemAvailable:");
+  const auto of_host = number_in_file("/proc/meminfo", "MemAvailable:");
   const double left = left_by_control_groups("/proc/self/cgroup", "/sys/fs/cgroup");
   return of_host ? std::min(kilobyte * *of_host, left) : left;
 }
 
-}  // namespace trifuse
+}

@@ -34,12 +34,12 @@ namespace {
 /// the system does not tell it.
 std::int64_t resident_bytes_of_others() {
   constexpr double kilobyte = 1024.0;
-  const auto resident = number_in("/proc/self/status", "VmRSS:"),
-             proportional = number_in("/proc/self/smaps_rollup", "Pss:");
+  const auto resident = number_in_file("/proc/self/status", "VmRSS:"),
+             proportional = number_in_file("/proc/self/smaps_rollup", "Pss:");
   return resident && proportional ? static_cast<std::int64_t>(kilobyte * std::max(0.0, *resident - *proportional)) : 0;
 }
 
-}  // namespace
+}
 
 std::int64_t peak_memory(bool shares) {
   rusage usage{};
@@ -52,4 +52,4 @@ std::vector<std::string> hosts_of_ranks(Communicator& communicator) {
   return allgather(communicator, host_of_this_process(), longest_host_name);
 }
 
-}  // namespace trifuse
+}

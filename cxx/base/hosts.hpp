@@ -28,6 +28,6 @@ std::int64_t peak_memory(bool shares);
 /// Host name of each rank, in the order of ranks. Collective.
 std::vector<std::string> hosts_of_ranks(Communicator& communicator);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -50,4 +50,4 @@ class JointBuffer {
   FirstFailure failure_;
 };
 
-}  // namespace trifuse
+}

@@ -138,4 +138,4 @@ class LeastRecentlyUsed {
   std::uint32_t newest_ = none, oldest_ = none, free_ = none;
 };
 
-}  // namespace trifuse
+}

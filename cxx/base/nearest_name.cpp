@@ -23,7 +23,7 @@ std::size_t distance(const std::string& x, const std::string& y) {
   return row.back();
 }
 
-}  // namespace
+}
 
 std::string nearest_name(const std::string& word, const std::vector<std::string>& names) {
   std::string nearest;
@@ -39,4 +39,4 @@ std::string nearest_name(const std::string& word, const std::vector<std::string>
   return nearest;
 }
 
-}  // namespace trifuse
+}

@@ -9,4 +9,4 @@ namespace trifuse {
 /// third of the longer one must be inserted, removed or replaced.
 std::string nearest_name(const std::string& word, const std::vector<std::string>& names);
 
-}  // namespace trifuse
+}

@@ -73,7 +73,7 @@ void flush_directory(const std::string& directory) {
   ::close(descriptor);
 }
 
-}  // namespace
+}
 
 void remove_unfinished_outputs() noexcept {
   for (const NotedName& name : noted_names) {
@@ -216,4 +216,4 @@ void OutputFile::take_free_name() {
   fail(errno);
 }
 
-}  // namespace trifuse
+}

@@ -42,7 +42,6 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  const std::string& path() const { return path_; }
   /// Creates the file under its temporary name and returns a descriptor for reading and writing. This object closes
   /// the descriptor. Throws SystemError.
   int open();
@@ -68,6 +67,6 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

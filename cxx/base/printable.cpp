@@ -71,7 +71,7 @@ std::string escape(std::uint32_t code) {
   }
 }
 
-}  // namespace
+}
 
 std::string printable(std::string_view text, std::size_t most) {
   std::string shown;
@@ -107,4 +107,4 @@ void expect_whole_path(const std::string& path) {
                   printable(path)));
 }
 
-}  // namespace trifuse
+}

@@ -23,6 +23,6 @@ std::string printable_attribute(std::string_view text);
 /// Throws UsageError if a path contains a null character. The system would open the file whose name ends there.
 void expect_whole_path(const std::string& path);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -14,4 +14,4 @@ inline std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ","));
 }
 
-}  // namespace trifuse
+}

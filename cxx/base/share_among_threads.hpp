@@ -77,26 +77,26 @@ void share_in_turns(std::size_t count, int threads, Body body) {
   failure.rethrow();
 }
 
-/// Calls `body(n, state, turn)` for n = 0 .. `count` - 1; a thread that is free makes the next call. Each thread has
+/// Calls `body(n, state, lock)` for n = 0 .. `count` - 1; a thread that is free makes the next call. Each thread has
 /// its own default-constructed `State`. Calls begin in ascending order of n. After a failure no further call begins.
 /// Throws the exception that one thread alone would have thrown.
 ///
-/// `ordered`: true if each call holds the lock `turn`, a std::unique_lock, when it begins. The next call begins when
-/// the lock is released. If false, `turn` is not locked.
+/// `ordered`: true if each call holds `lock`, a std::unique_lock, when it begins. The next call begins when the lock is
+/// released. If false, `lock` is not locked.
 template <typename State, typename Body>
-void share_with_turns(std::size_t count, int threads, bool ordered, Body body) {
+void share_with_lock(std::size_t count, int threads, bool ordered, Body body) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   FirstFailure failure;
   on_threads(threads, [&](std::size_t) {
     State state;
     while (!failure.any()) {
-      std::unique_lock turn(mutex, std::defer_lock);
-      if (ordered) turn.lock();
+      std::unique_lock lock(mutex, std::defer_lock);
+      if (ordered) lock.lock();
       const std::size_t n = next++;
       if (n >= count) break;
       try {
-        body(n, state, turn);
+        body(n, state, lock);
       } catch (...) {
         failure.record(n);
       }
@@ -105,11 +105,11 @@ void share_with_turns(std::size_t count, int threads, bool ordered, Body body) {
   failure.rethrow();
 }
 
-/// Calls `body(n, state)` in the same way, without turns.
+/// Calls `body(n, state)` in the same way, without a lock.
 template <typename State, typename Body>
 void share_among_threads(std::size_t count, int threads, Body body) {
-  share_with_turns<State>(count, threads, false,
-                          [&](std::size_t n, State& state, const std::unique_lock<std::mutex>&) { body(n, state); });
+  share_with_lock<State>(count, threads, false,
+                         [&](std::size_t n, State& state, const std::unique_lock<std::mutex>&) { body(n, state); });
 }
 
-}  // namespace trifuse
+}

@@ -44,6 +44,6 @@ class SharedArray {
   virtual void sync() = 0;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

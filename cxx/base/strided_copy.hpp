@@ -107,4 +107,4 @@ void copy_strided(const Number* from, const StridedBox& box, double* out) {
   }
 }
 
-}  // namespace trifuse
+}

@@ -19,7 +19,7 @@ void note_output_error() noexcept {
   first_output_error.compare_exchange_strong(none, errno != 0 ? errno : EIO);
 }
 
-}  // namespace
+}
 
 void write_output(std::string_view text) noexcept {
   errno = 0;
@@ -54,4 +54,4 @@ void occupy_standard_streams() noexcept {
   }
 }
 
-}  // namespace trifuse
+}

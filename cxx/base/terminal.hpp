@@ -35,6 +35,6 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
 /// that was missing stays an error.
 void occupy_standard_streams() noexcept;
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -67,7 +67,7 @@ int started_threads(int wanted) {
   return static_cast<int>(threads.size());
 }
 
-}  // namespace
+}
 
 int startable_threads(int wanted) {
   refuse_in_forked_process();
@@ -99,4 +99,4 @@ OpenMpThreads::~OpenMpThreads() {
   omp_set_num_threads(before_);
 }
 
-}  // namespace trifuse
+}

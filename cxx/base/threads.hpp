@@ -33,6 +33,6 @@ class OpenMpThreads {
   int before_;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

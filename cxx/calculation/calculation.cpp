@@ -140,4 +140,4 @@ CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<
   return context_->run(stop, std::move(progress), std::move(warn), report);
 }
 
-}  // namespace trifuse
+}

@@ -224,6 +224,6 @@ class Calculation {
   std::unique_ptr<const CalculationContext> context_;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

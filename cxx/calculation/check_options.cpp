@@ -56,4 +56,4 @@ void check_options(const CalculationOptions& options) {
   }
 }
 
-}  // namespace trifuse
+}

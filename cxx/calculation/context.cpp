@@ -34,7 +34,7 @@ bool same_orbitals(const TileSpace& x, const TileSpace& y) {
   return x.restricted() == y.restricted();
 }
 
-}  // namespace
+}
 
 CalculationContext::CalculationContext(const TileSource& right, const TileSource* left, CalculationOptions options,
                                        RankOptions of_rank)
@@ -258,4 +258,4 @@ int CalculationContext::threads_on_cores() const {
   return static_cast<int>(std::clamp<std::int64_t>(default_memory / scratch, 1, threads_));
 }
 
-}  // namespace trifuse
+}

@@ -197,4 +197,4 @@ class CalculationContext {
   RankAssignment assignment_;
 };
 
-}  // namespace trifuse
+}

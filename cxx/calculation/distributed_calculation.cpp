@@ -73,7 +73,7 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
   return chosen;
 }
 
-}  // namespace
+}
 
 DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options, bool with_gpu,
                                        bool may_share) {
@@ -163,4 +163,4 @@ std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::v
   return usable.at(*place);
 }
 
-}  // namespace trifuse
+}

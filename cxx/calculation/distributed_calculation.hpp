@@ -57,6 +57,6 @@ std::vector<std::string> rank_table(const DistributedCalculation& distributed_ca
 /// result depends on `share`. False: nullopt. True: the GPU that the fewest lower ranks have.
 std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

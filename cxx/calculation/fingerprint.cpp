@@ -188,7 +188,7 @@ std::vector<double> hash_factors(const TileSource& source, int rank, int ranks) 
   return all;
 }
 
-}  // namespace
+}
 
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
@@ -217,4 +217,4 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   return hash.digest();
 }
 
-}  // namespace trifuse
+}

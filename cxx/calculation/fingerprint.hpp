@@ -14,4 +14,4 @@ namespace trifuse {
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator = nullptr,
                         Precision precision = Precision::fp64);
 
-}  // namespace trifuse
+}

@@ -58,7 +58,7 @@ double bars_per_standard_error(double freedom) {
   return tails * (normal + first / freedom + second / (freedom * freedom)) / 2.0;
 }
 
-}  // namespace
+}
 
 MixedEnergies::MixedEnergies(const Plan& plan, std::size_t omega2_count, std::vector<TaskEnergy> mixed,
                              const std::vector<bool>& in_double, std::optional<double> target_error)
@@ -375,4 +375,4 @@ std::size_t MixedEnergies::tasks_in_double() const {
   return static_cast<std::size_t>(std::count(known_.begin(), known_.end(), true));
 }
 
-}  // namespace trifuse
+}

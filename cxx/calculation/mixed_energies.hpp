@@ -103,4 +103,4 @@ class MixedEnergies {
   std::vector<std::string> warnings_;
 };
 
-}  // namespace trifuse
+}

@@ -17,7 +17,7 @@ namespace {
 /// anyhow, that is no reason for a warning.
 constexpr double rounding = 1e-13, residue_of_scf = 1e-8, worth_a_note = 1e-6, residue_of_loose_scf = 1e-5;
 
-}  // namespace
+}
 
 void CalculationContext::choose_orbitals() {
   const SourceInfo& info = right_->info();
@@ -136,4 +136,4 @@ std::string CalculationContext::reference_note() const {
   return fmt::format("NWChem's ROHF-{}: ROHF orbital energies for both spins, no f_ov t2 term", name) + standard;
 }
 
-}  // namespace trifuse
+}

@@ -82,7 +82,7 @@ void compare_with_ccsd(const Problem& problem, const CalculationOptions& options
   }
 }
 
-}  // namespace
+}
 
 std::vector<std::string> check_result(const Problem& problem, const CalculationOptions& options,
                                       const CalculationResult& result) {
@@ -92,4 +92,4 @@ std::vector<std::string> check_result(const Problem& problem, const CalculationO
   return sentences;
 }
 
-}  // namespace trifuse
+}

@@ -15,4 +15,4 @@ namespace trifuse {
 std::vector<std::string> check_result(const Problem& problem, const CalculationOptions& options,
                                       const CalculationResult& result);
 
-}  // namespace trifuse
+}

@@ -45,7 +45,7 @@ PanelExchange* exchange_of(const PreparedExecutor& of) {
   return of.reader != nullptr ? of.reader->exchange() : nullptr;
 }
 
-}  // namespace
+}
 
 void CalculationContext::rotate_orbitals(const std::atomic<bool>* stop,
                                          const std::function<void(const std::string&)>& warn) const {
@@ -383,4 +383,4 @@ CalculationResult CalculationContext::run(const std::atomic<bool>* stop,
   return result;
 }
 
-}  // namespace trifuse
+}

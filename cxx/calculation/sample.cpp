@@ -32,7 +32,7 @@ void add_work(RunOutcome& sum, RunOutcome more) {
   std::move(more.warnings.begin(), more.warnings.end(), std::back_inserter(sum.warnings));
 }
 
-}  // namespace
+}
 
 void CalculationContext::prepare_for_sample(const std::shared_ptr<const PanelStore>& panels, bool on_cores,
                                             PreparedExecutor& executor, RunSettings& settings) const {
@@ -125,4 +125,4 @@ void CalculationContext::compute_sample(RunOutcome& outcome, RunSettings setting
   result.tasks_in_double = energies.tasks_in_double();
 }
 
-}  // namespace trifuse
+}

@@ -133,7 +133,7 @@ std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, con
   return together;
 }
 
-}  // namespace
+}
 
 TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits) {
   return tiles.refined(limits.holes, limits.particles);
@@ -168,4 +168,4 @@ CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& pan
           PanelLayout::made_doubles(problem, panel_tiles) * width};
 }
 
-}  // namespace trifuse
+}

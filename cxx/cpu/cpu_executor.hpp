@@ -52,6 +52,6 @@ CpuMemory cpu_executor_memory(const Problem& problem, const TileSpace& tiles, Cp
 /// Memory of an executor that takes panels of these tiles instead of its own tiles.
 CpuMemory cpu_memory_with_panels_of(const Problem& problem, const TileSpace& panel_tiles, CpuTiles limits = {});
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

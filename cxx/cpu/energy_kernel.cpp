@@ -142,7 +142,7 @@ TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<Reso
   if (targets == 1 && in.equal_particles[0] && in.equal_particles[1]) leave_out(x[0]);
   const double rest = holes - in.eps[0][x[0]] - in.eps[1][x[1]];
   for (std::size_t w = 0; w < omega2.size(); ++w) {
-    divide<targets>(run, in.eps[2] + x[2], rest - 3.0 * omega2[w], energies[w]);
+    divide<targets>(run, in.eps[2] + x[2], rest - denominator_shift(omega2[w]), energies[w]);
   }
 }
 
@@ -186,7 +186,7 @@ void sum_spin_adapted(const EnergyInput& in, std::span<const double> omega2, std
   sum_task<6>(in, omega2, energies);
 }
 
-}  // namespace
+}
 
 void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::span<TaskEnergy> energies) {
   std::fill(energies.begin(), energies.end(), TaskEnergy{});
@@ -205,4 +205,4 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
   }
 }
 
-}  // namespace trifuse
+}

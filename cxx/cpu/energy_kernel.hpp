@@ -43,4 +43,4 @@ struct EnergyInput {
 /// Computes the energies of a task for each omega2. Overwrites energies[omega2], hartree.
 void sum_energies(const EnergyInput& input, std::span<const double> omega2, std::span<TaskEnergy> energies);
 
-}  // namespace trifuse
+}

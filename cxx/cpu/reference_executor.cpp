@@ -35,10 +35,10 @@ class ReferenceExecutor final : public Executor {
   std::size_t omega2_count_;
 };
 
-}  // namespace
+}
 
 std::unique_ptr<Executor> make_reference_executor(const Problem& problem, const TileSpace& tiles) {
   return std::make_unique<ReferenceExecutor>(problem, tiles);
 }
 
-}  // namespace trifuse
+}

@@ -13,6 +13,6 @@ namespace trifuse {
 /// space of the tasks. Reads all operands and throws what the sources of `problem` throw.
 std::unique_ptr<Executor> make_reference_executor(const Problem& problem, const TileSpace& tiles);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

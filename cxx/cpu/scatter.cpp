@@ -81,7 +81,7 @@ void write(const double* source, const Six& n, const Six& from, const Six& to, d
   scatter_as<true>(source, n, from, to, sign, target);
 }
 
-}  // namespace
+}
 
 void scatter(const double* source, const Six& extent, const Six& from, const Six& to, double sign, bool assign,
              double* target) {
@@ -92,4 +92,4 @@ void scatter(const double* source, const Six& extent, const Six& from, const Six
   }
 }
 
-}  // namespace trifuse
+}

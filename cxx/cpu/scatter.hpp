@@ -30,4 +30,4 @@ constexpr Six target_strides(const Six& extent, std::int64_t run) {
 void scatter(const double* source, const Six& extent, const Six& from, const Six& to, double sign, bool assign,
              double* target);
 
-}  // namespace trifuse
+}

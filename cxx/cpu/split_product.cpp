@@ -74,7 +74,7 @@ TRIFUSE_VECTOR_CLONES void multiply_rows(const Column& of, std::int64_t rows, st
   std::copy(total.begin(), total.begin() + rows, c);
 }
 
-}  // namespace
+}
 
 void SplitProduct::multiply(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
                             const double* b, std::int64_t ldb, double* c) {
@@ -103,4 +103,4 @@ void SplitProduct::multiply(std::int64_t m, std::int64_t n, std::int64_t k, cons
   for (std::int64_t at = 0; at < m * n; ++at) c[at] = std::ldexp(c[at], unscale);
 }
 
-}  // namespace trifuse
+}

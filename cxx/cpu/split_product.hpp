@@ -55,4 +55,4 @@ class SplitProduct {
   std::vector<double> a_hi_, a_lo_, b_hi_, b_lo_;  ///< a[x,m] and b[n,x], scaled and split
 };
 
-}  // namespace trifuse
+}

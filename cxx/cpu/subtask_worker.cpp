@@ -38,7 +38,7 @@ std::size_t vvoo_blocks(const Problem& problem) {
   return static_cast<std::size_t>(disconnected_terms(problem.formulation) * problem.disconnected_sets());
 }
 
-}  // namespace
+}
 
 SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels, Precision precision)
     : problem_(problem),
@@ -242,4 +242,4 @@ void SubtaskWorker::resolve_singles(const Task& task) {
   }
 }
 
-}  // namespace trifuse
+}

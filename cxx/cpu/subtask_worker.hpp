@@ -74,4 +74,4 @@ class SubtaskWorker {
   double operations_ = 0.0;
 };
 
-}  // namespace trifuse
+}

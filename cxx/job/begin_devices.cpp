@@ -26,7 +26,7 @@ std::vector<int> likely_devices(std::vector<int> wanted, bool distributed) {
   return {wanted[static_cast<std::size_t>(*place)]};
 }
 
-}  // namespace
+}
 
 BegunDevices begin_devices(const JobOptions& options, const TileSource& right, const Communicator* communicator,
                            bool with_gpu) {
@@ -56,4 +56,4 @@ bool may_use_gpu(Communicator* ranks, std::optional<int> of_host) {
   return ranks == nullptr || !of_host || rank_on_host(*ranks) < *of_host;
 }
 
-}  // namespace trifuse
+}

@@ -30,4 +30,4 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, c
 /// may use one; nullopt: all. Collective.
 bool may_use_gpu(Communicator* ranks, std::optional<int> of_host);
 
-}  // namespace trifuse
+}

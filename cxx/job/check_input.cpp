@@ -70,7 +70,7 @@ void expect_same_measurements(Communicator& ranks, const CheckReport& report) {
   expect_same(ranks, measured);
 }
 
-}  // namespace
+}
 
 CheckReport check_side(const JobSide& side, const TileSource& right, const CheckSettings& settings,
                        Communicator* ranks) {
@@ -96,4 +96,4 @@ CheckReport check_side(const JobSide& side, const TileSource& right, const Check
   return report;
 }
 
-}  // namespace trifuse
+}

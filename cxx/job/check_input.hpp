@@ -19,4 +19,4 @@ struct CheckSettings {
 CheckReport check_side(const JobSide& side, const TileSource& right, const CheckSettings& settings,
                        Communicator* ranks);
 
-}  // namespace trifuse
+}

@@ -149,7 +149,7 @@ class Job {
   std::optional<DistributedCalculation> distributed_;
 };
 
-}  // namespace
+}
 
 CalculationResult run_job(const JobSide& right, const JobSide& left, const JobOptions& options, Communicator* ranks,
                           JobWatch& watch) {
@@ -176,4 +176,4 @@ nlohmann::ordered_json json_report(const FinishedJob& job) {
   return report;
 }
 
-}  // namespace trifuse
+}

@@ -88,4 +88,4 @@ std::string describe_job(const PlannedJob& job);
 /// The report of a job as JSON, see drivers/docs/report.schema.json.
 nlohmann::ordered_json json_report(const FinishedJob& job);
 
-}  // namespace trifuse
+}

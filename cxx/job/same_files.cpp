@@ -25,4 +25,4 @@ bool same_files(Communicator& communicator, std::span<const std::string> paths) 
   return true;
 }
 
-}  // namespace trifuse
+}

@@ -12,4 +12,4 @@ namespace trifuse {
 /// not find a file, or has no paths.
 bool same_files(Communicator& communicator, std::span<const std::string> paths);
 
-}  // namespace trifuse
+}

@@ -46,4 +46,4 @@ void expect_same_options(Communicator& ranks, const JobOptions& options, bool tw
   expect_same_settings(ranks, settings, "threads, memory and devices");
 }
 
-}  // namespace trifuse
+}

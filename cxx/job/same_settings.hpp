@@ -24,4 +24,4 @@ void expect_same_options(Communicator& ranks, const JobOptions& options, bool tw
 /// A hash of a text that a double holds exactly.
 double number_of_text(const std::string& text);
 
-}  // namespace trifuse
+}

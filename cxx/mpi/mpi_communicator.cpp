@@ -21,7 +21,7 @@ std::string describe(int code) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-}  // namespace
+}
 
 void check_mpi(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
@@ -100,4 +100,4 @@ void MpiCommunicator::free() {
   check_mpi(MPI_Comm_free(&ranks_), "MPI_Comm_free");
 }
 
-}  // namespace trifuse
+}

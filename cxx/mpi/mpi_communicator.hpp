@@ -40,7 +40,6 @@ class MpiCommunicator : public Communicator {
   void free();
 
  protected:
-  CallerThread& caller() const { return caller_; }
   /// The duplicate. Its errors are returned.
   MPI_Comm ranks() const { return ranks_; }
 
@@ -51,4 +50,4 @@ class MpiCommunicator : public Communicator {
   int rank_ = 0, size_ = 1;
 };
 
-}  // namespace trifuse
+}

@@ -88,7 +88,7 @@ class RanksOfCaller final : public MpiCommunicator {
   WindowArrays arrays_;
 };
 
-}  // namespace
+}
 
 void expect_communicator(int fortran_handle) {
   communicator_of(fortran_handle);
@@ -114,4 +114,4 @@ void serve_ranks(int fortran_handle, const std::function<void(Communicator&)>& b
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace trifuse
+}

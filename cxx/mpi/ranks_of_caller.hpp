@@ -19,4 +19,4 @@ void expect_communicator(int fortran_handle);
 /// `fortran_handle`: the communicator, as MPI_Comm_c2f returns it. It is duplicated, and freed at the end.
 void serve_ranks(int fortran_handle, const std::function<void(Communicator&)>& body);
 
-}  // namespace trifuse
+}

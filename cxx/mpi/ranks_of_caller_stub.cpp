@@ -14,4 +14,4 @@ void serve_ranks(int fortran_handle, const std::function<void(Communicator&)>&) 
   expect_communicator(fortran_handle);
 }
 
-}  // namespace trifuse
+}

@@ -22,7 +22,7 @@ constexpr std::int64_t width = sizeof(double);
 /// Upper bound of the shared memory that an MPI library uses for each rank of a host, bytes; more than was observed.
 constexpr std::int64_t of_mpi = std::int64_t{4} << 20;
 
-}  // namespace
+}
 
 SegmentLayout lay_out_segments(Communicator& communicator, std::span<const SharedSegment> segments,
                                std::size_t max_arrays) {
@@ -116,4 +116,4 @@ void expect_one_memory(Communicator& communicator, SharedArray& array, std::span
   array.sync();
 }
 
-}  // namespace trifuse
+}

@@ -50,4 +50,4 @@ void check_room(Communicator& communicator, std::span<const SharedSegment> segme
 void expect_one_memory(Communicator& communicator, SharedArray& array, std::span<const SharedSegment> segments,
                        const char* library, const char* cure);
 
-}  // namespace trifuse
+}

@@ -149,7 +149,7 @@ class WindowArray final : public SharedArray {
   std::vector<Window> windows_;
 };
 
-}  // namespace
+}
 
 std::unique_ptr<SharedArray> WindowArrays::make(Communicator& communicator, std::span<const SharedSegment> segments) {
   check_room(communicator, segments);
@@ -165,4 +165,4 @@ void WindowArrays::free() {
   unused_.clear();
 }
 
-}  // namespace trifuse
+}

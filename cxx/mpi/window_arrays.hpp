@@ -36,4 +36,4 @@ class WindowArrays {
   std::vector<MPI_Win> unused_;
 };
 
-}  // namespace trifuse
+}

@@ -32,4 +32,4 @@ bool claim_device(const std::string& identity) {
   return !taken;
 }
 
-}  // namespace trifuse
+}

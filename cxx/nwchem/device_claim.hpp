@@ -12,4 +12,4 @@ namespace trifuse {
 /// killed. Returns true also if the system does not allow such sockets.
 bool claim_device(const std::string& identity);
 
-}  // namespace trifuse
+}

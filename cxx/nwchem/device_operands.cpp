@@ -81,4 +81,4 @@ void DeviceOperands::clear() {
   segment_ = used_ = 0;
 }
 
-}  // namespace trifuse::gpu
+}

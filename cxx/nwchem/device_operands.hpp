@@ -62,4 +62,4 @@ class DeviceOperands final : public OperandStore {
   std::size_t segment_ = 0, used_ = 0;  ///< destination of the next operand: segment, doubles before it
 };
 
-}  // namespace trifuse::gpu
+}

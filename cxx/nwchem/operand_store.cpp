@@ -25,4 +25,4 @@ void HostOperands::clear() {
   last_ = {};
 }
 
-}  // namespace trifuse
+}

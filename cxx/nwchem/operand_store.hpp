@@ -38,4 +38,4 @@ class HostOperands final : public OperandStore {
   std::array<std::span<const double>, 2> last_{};
 };
 
-}  // namespace trifuse
+}

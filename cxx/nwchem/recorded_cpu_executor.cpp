@@ -133,10 +133,10 @@ Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
   return checked(energy.mixed);
 }
 
-}  // namespace
+}
 
 std::unique_ptr<RecordedExecutor> make_recorded_cpu_executor() {
   return std::make_unique<RecordedCpuExecutor>();
 }
 
-}  // namespace trifuse
+}

@@ -315,8 +315,8 @@ Energies self_test(RecordedExecutor& executor) {
   return found;
 }
 
-}  // namespace
-}  // namespace gpu
+}
+}
 
 std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::optional<std::int64_t> memory) {
   if (device < 0 || device >= visible_device_count()) {
@@ -332,4 +332,4 @@ std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::o
   return executor;
 }
 
-}  // namespace trifuse
+}

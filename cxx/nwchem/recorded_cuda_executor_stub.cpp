@@ -9,4 +9,4 @@ std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int, std::optional
   throw UsageError(why_no_devices());
 }
 
-}  // namespace trifuse
+}

@@ -22,4 +22,4 @@ Energies RecordedExecutor::checked(const Energies& energies) {
   return energies;
 }
 
-}  // namespace trifuse
+}

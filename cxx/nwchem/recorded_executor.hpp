@@ -41,4 +41,4 @@ std::unique_ptr<RecordedExecutor> make_recorded_cpu_executor();
 /// fit. All calls must come from one thread.
 std::unique_ptr<RecordedExecutor> make_recorded_cuda_executor(int device, std::optional<std::int64_t> memory = {});
 
-}  // namespace trifuse
+}

@@ -30,7 +30,7 @@ void copy_part(const double* from, const RecordedTask::Operand& whole, const Rec
       }
 }
 
-}  // namespace
+}
 
 RecordedTask::OperandExtents RecordedTask::operand_extents(TermKind kind, const CallExtents& x) {
   switch (kind) {
@@ -173,4 +173,4 @@ std::vector<RecordedTask::Singles> RecordedTask::singles() const {
   return all;
 }
 
-}  // namespace trifuse
+}

@@ -116,4 +116,4 @@ class RecordedTask {
   std::vector<Call> calls_;
 };
 
-}  // namespace trifuse
+}

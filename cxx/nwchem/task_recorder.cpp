@@ -22,7 +22,7 @@ std::int64_t elements(const RecordedTask::Extents& extent) {
   return product;
 }
 
-}  // namespace
+}
 
 TaskRecorder::TaskRecorder(std::unique_ptr<RecordedExecutor> executor, std::string where, Warn warn)
     : executor_(std::move(executor)),
@@ -153,4 +153,4 @@ void TaskRecorder::clear() {
   on_host_ = false;
 }
 
-}  // namespace trifuse
+}

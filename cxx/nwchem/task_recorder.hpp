@@ -68,4 +68,4 @@ class TaskRecorder {
   std::string failure_;  ///< the message of a failed device; empty: none has failed
 };
 
-}  // namespace trifuse
+}

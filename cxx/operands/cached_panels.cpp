@@ -113,4 +113,4 @@ void CachedPanels::shrink_pool(std::int64_t bytes) {
   pool_.shrink(std::max<std::int64_t>(0, budget_ - used_bytes_ - bytes));
 }
 
-}  // namespace trifuse
+}

@@ -118,4 +118,4 @@ class CachedPanels {
   PanelTraffic traffic_;
 };
 
-}  // namespace trifuse
+}

@@ -49,7 +49,7 @@ std::int64_t room_for_made_panels(const PanelStore& store, std::int64_t room) {
   return store.layout().has_factors() ? std::max(room / 2, room - 2 * store.bytes_of_others()) : 0;
 }
 
-}  // namespace
+}
 
 DistributedOperands::DistributedOperands(Communicator& communicator, const Problem& problem,
                                          const TileSpace& plan_tiles, const TileSpace* tiles, const OperandShare& share,
@@ -123,4 +123,4 @@ std::vector<OperandTraffic> DistributedOperands::traffic(Communicator& communica
   return ranks;
 }
 
-}  // namespace trifuse
+}

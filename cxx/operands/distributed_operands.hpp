@@ -49,4 +49,4 @@ class DistributedOperands {
   std::shared_ptr<const PanelStore> mine_;
 };
 
-}  // namespace trifuse
+}

@@ -16,7 +16,7 @@ ContractedIndex contracted_of(const TileSpace& space, SpinFormulation formulatio
   return contracted;
 }
 
-}  // namespace
+}
 
 bool made_from_factors(const Method& method, const PanelKey& key) {
   if (key.kind == PanelKind::vvoo) return method.sets()[key.set].vvoo == VvooFactor::v2;
@@ -62,4 +62,4 @@ std::vector<FactorProduct> factor_products(const TileSpace& space, SpinFormulati
   return products;
 }
 
-}  // namespace trifuse
+}

@@ -50,4 +50,4 @@ FactorRows factor_rows(const TileSpace& space, SpinFormulation formulation, cons
 ///     vvoo block    (p h|p' h')       (p h|p' h') - (p h'|p' h)
 std::vector<FactorProduct> factor_products(const TileSpace& space, SpinFormulation formulation, const PanelKey& key);
 
-}  // namespace trifuse
+}

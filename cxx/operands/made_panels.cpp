@@ -81,4 +81,4 @@ void MadePanels::multiply_factors(const PanelKey& key, double* to, std::int64_t 
   }
 }
 
-}  // namespace trifuse
+}

@@ -46,4 +46,4 @@ class MadePanels {
   CachedPanels cache_;
 };
 
-}  // namespace trifuse
+}

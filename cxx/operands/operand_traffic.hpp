@@ -19,6 +19,6 @@ struct OperandTraffic {
   std::int64_t panels_hit = 0;       ///< of these, panels that were in the cache or on their way
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

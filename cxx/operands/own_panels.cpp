@@ -43,4 +43,4 @@ void OwnPanels::set_to_zero() const {
   });
 }
 
-}  // namespace trifuse
+}

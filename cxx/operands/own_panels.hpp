@@ -37,4 +37,4 @@ class OwnPanels {
   std::int64_t begin_ = 0, end_ = 0;  ///< the owned part of the linear layout, in doubles
 };
 
-}  // namespace trifuse
+}

@@ -57,6 +57,6 @@ class PanelExecutor : public Executor {
   virtual PanelExchange* exchange() { return nullptr; }
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -27,4 +27,4 @@ constexpr std::size_t first_ordered_index(PanelKind kind) {
   return kind == PanelKind::left ? 1 : kind == PanelKind::right ? 0 : 2;
 }
 
-}  // namespace trifuse
+}

@@ -161,7 +161,7 @@ std::int64_t amplitude_row(const ContractedExtent& extent, bool left, int sides)
   return padded_row(left ? extent.particles : sides * extent.holes);
 }
 
-}  // namespace
+}
 
 std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
   const FactorSource* const factors = problem.right == nullptr ? nullptr : problem.right->factors();
@@ -382,7 +382,7 @@ std::int64_t stored_sets(const Problem& problem) {
   return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooFactor::v2; });
 }
 
-}  // namespace
+}
 
 std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace& tiles) {
   return panel_doubles(problem, tiles, whole_row, problem.disconnected_sets());
@@ -430,4 +430,4 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
   return whole_panels + std::max({left.amplitudes + oo, right.amplitudes + vv, ov}) + ov;
 }
 
-}  // namespace trifuse
+}

@@ -179,4 +179,4 @@ class PanelLayout {
   std::vector<PanelSection> sections_;
 };
 
-}  // namespace trifuse
+}

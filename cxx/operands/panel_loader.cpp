@@ -114,7 +114,7 @@ std::int64_t doubles_of(const TileSpace& space, const std::array<int, 4>& tiles)
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size * space[tiles[3]].size;
 }
 
-}  // namespace
+}
 
 std::vector<PanelLoader::Segment> PanelLoader::segments(std::int64_t offset, std::int64_t size) const {
   const auto tiles = layout_.tiles().tiles();
@@ -199,19 +199,19 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
   const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), max_buffered_ / largest);
   const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
   // Without concurrent reads the blocks are read one after the other, in the order of the list.
-  const auto load = [&](std::size_t group, Buffer& buffer, std::unique_lock<std::mutex>& turn) {
+  const auto load = [&](std::size_t group, Buffer& buffer, std::unique_lock<std::mutex>& lock) {
     for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) {
       BlockData block = without_data(space, blocks[n]);
       const auto count = static_cast<std::size_t>(doubles_of(space, block.tiles));
       buffer.reserve(count);
       read(block.tiles, std::span(buffer.data(), count));
-      if (turn.owns_lock()) turn.unlock();
+      if (lock.owns_lock()) lock.unlock();
       block.data = buffer.data();
       write(block);
       bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
     }
   };
-  share_with_turns<Buffer>(group_count, threads, !concurrent, load);
+  share_with_lock<Buffer>(group_count, threads, !concurrent, load);
 }
 
 bool PanelLoader::write_image(const BlockData& block, const std::array<int, 4>& order, double sign, const IndexMap& map,
@@ -435,4 +435,4 @@ std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<dou
   return bytes_read_;
 }
 
-}  // namespace trifuse
+}

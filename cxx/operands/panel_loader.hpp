@@ -105,4 +105,4 @@ class PanelLoader {
   std::atomic<std::int64_t> bytes_read_{0};
 };
 
-}  // namespace trifuse
+}

@@ -74,4 +74,4 @@ void PanelParts::prefetch(const Task& task, const ContractionList& contractions)
   });
 }
 
-}  // namespace trifuse
+}

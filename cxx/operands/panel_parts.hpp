@@ -66,4 +66,4 @@ class PanelParts {
   std::vector<Origin> origins_;  ///< origins_[tile]
 };
 
-}  // namespace trifuse
+}

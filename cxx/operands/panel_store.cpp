@@ -1,7 +1,6 @@
 #include "cxx/operands/panel_store.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "cxx/base/threads.hpp"
@@ -18,7 +17,7 @@ constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 /// Factors that wait for other ranks, for each thread that reads: as many as a thread reads at once. Bytes.
 constexpr std::int64_t exchanged_by_thread = std::int64_t{16} << 20;
 
-}  // namespace
+}
 
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares)
     : PanelStore(problem, tiles, rank, shares, Buffer()) {}
@@ -134,23 +133,8 @@ void PanelStore::prefetch(const PanelKey& key) const {
   });
 }
 
-std::int64_t PanelStore::bytes_to_fetch(std::span<const Task> tasks) const {
-  std::unordered_set<std::int64_t> seen;
-  std::int64_t doubles = 0;
-  ContractionList contractions;
-  for (const Task& task : tasks) {
-    list_contractions(tiles(), layout_.formulation(), task, contractions);
-    layout_.visit_panels_of(task, contractions, [&](const PanelKey& key) {
-      layout_.visit_parts_of(key, [&](const PanelExtent& extent) {
-        if (!own_.contains(extent) && seen.insert(extent.begin).second) doubles += extent.doubles;
-      });
-    });
-  }
-  return doubles * static_cast<std::int64_t>(sizeof(double));
-}
-
 std::int64_t PanelStore::bytes_of_others() const {
   return layout_.doubles() * static_cast<std::int64_t>(sizeof(double)) - own_bytes();
 }
 
-}  // namespace trifuse
+}

@@ -99,9 +99,6 @@ class PanelStore {
   PanelTraffic traffic() const { return others_ ? others_->traffic() : PanelTraffic{}; }
   /// The panels that were made from factors so far.
   PanelTraffic made_panels() const { return made_ ? made_->traffic() : PanelTraffic{}; }
-  /// Size of all panels of other ranks that these tasks read, in bytes. At least this much must be fetched for the
-  /// tasks. `tasks`: tasks of `tiles()`.
-  std::int64_t bytes_to_fetch(std::span<const Task> tasks) const;
 
  private:
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
@@ -125,4 +122,4 @@ class PanelStore {
   bool has_panels_ = true;
 };
 
-}  // namespace trifuse
+}

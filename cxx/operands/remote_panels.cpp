@@ -9,7 +9,7 @@ namespace {
 /// Announcements beyond this number are ignored. Otherwise the last panels of the queue would evict the first ones.
 constexpr std::size_t longest_queue = 512;
 
-}  // namespace
+}
 
 RemotePanels::RemotePanels(Fetch fetch, std::int64_t budget_bytes)
     : fetch_(std::move(fetch)), cache_(budget_bytes), reader_([this] { read_ahead(); }) {}
@@ -63,4 +63,4 @@ void RemotePanels::read_ahead() {
   }
 }
 
-}  // namespace trifuse
+}

@@ -53,4 +53,4 @@ class RemotePanels {
   std::thread reader_;
 };
 
-}  // namespace trifuse
+}

@@ -17,7 +17,7 @@ struct CallerThread::Request {
 namespace {
 /// The object whose `serve` this thread executes; null if there is none.
 thread_local const CallerThread* served = nullptr;
-}  // namespace
+}
 
 void CallerThread::serve(const std::function<void()>& body, const std::function<void()>& idle) {
   std::exception_ptr failure;
@@ -99,4 +99,4 @@ void CallerThread::request(const std::function<void()>& function) {
   if (request.error) std::rethrow_exception(request.error);
 }
 
-}  // namespace trifuse
+}

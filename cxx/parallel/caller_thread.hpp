@@ -53,6 +53,6 @@ class CallerThread {
   bool alone_ = false;  ///< `body` runs on the serving thread
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

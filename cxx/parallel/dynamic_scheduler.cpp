@@ -202,4 +202,4 @@ bool DynamicScheduler::too_slow() {
   return doubt * seconds_of(chunk) > left / total_rate() + chunk.operations / others;
 }
 
-}  // namespace trifuse
+}

@@ -134,6 +134,6 @@ class DynamicScheduler {
   bool drained_ = false;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

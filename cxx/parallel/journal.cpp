@@ -53,7 +53,7 @@ std::map<int, std::string> files_of(const std::string& path) {
   return files;
 }
 
-}  // namespace
+}
 
 Journal::Journal(const std::string& path, const JournalKey& key, Communicator* communicator, bool writes)
     : path_(path),
@@ -82,11 +82,6 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
   });
   write_warning(seen, communicator);
   if (communicator != nullptr) agree_on_finished(*communicator);
-  for (std::size_t task = 0; task < finished_.size(); ++task) {
-    if (!finished_[task]) continue;
-    ++finished_count_;
-    ++finished_by_[static_cast<std::size_t>(by_[task])];
-  }
 }
 
 bool Journal::is_file_of_rank(const std::string& journal, const std::string& path) {
@@ -227,4 +222,4 @@ void Journal::agree_on_finished(Communicator& communicator) {
   }
 }
 
-}  // namespace trifuse
+}

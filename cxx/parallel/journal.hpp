@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,10 +48,6 @@ class Journal {
   }
   /// The kind of worker that computed a finished task.
   WorkerKind by(std::size_t task) const { return by_[task]; }
-  /// Number of tasks that were finished when the journal was opened.
-  std::size_t finished_count() const { return finished_count_; }
-  /// Number of these tasks by the kind of worker that computed them, finished_by[worker kind].
-  const std::array<std::size_t, worker_kinds>& finished_by() const { return finished_by_; }
 
   /// Appends the energies of a task to the file of this rank. One thread at a time may call it. Throws
   /// std::logic_error if the journal was opened without `writes`, and SystemError with the name of the file if writing
@@ -91,10 +86,8 @@ class Journal {
   std::vector<bool> finished_;
   std::vector<WorkerKind> by_;
   std::vector<TaskEnergy> energies_;  ///< energies[task, omega2], hartree
-  std::size_t finished_count_ = 0;
-  std::array<std::size_t, worker_kinds> finished_by_{};
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -82,7 +82,7 @@ std::optional<Header> header_in(const std::string& path, const char* data, std::
 // A record begins with a 64-bit number: the number of the task, with the kind of worker in the highest byte.
 constexpr int kind_bit = 56;
 
-}  // namespace
+}
 
 WorkerKind worker_kind(const std::string& executor) {
   constexpr std::array<const char*, worker_kinds> names = {"other", "cpu",       "reference",
@@ -292,4 +292,4 @@ void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEn
   }
 }
 
-}  // namespace trifuse
+}

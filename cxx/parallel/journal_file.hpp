@@ -112,6 +112,6 @@ class JournalFile {
   double last_sync_ = 0.0;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

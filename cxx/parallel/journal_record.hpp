@@ -49,4 +49,4 @@ class RecordReader {
   std::size_t at_ = 0;
 };
 
-}  // namespace trifuse
+}

@@ -55,4 +55,4 @@ std::int64_t close_peer_exchange(Communicator& communicator, PanelExchange* exch
   return bytes;
 }
 
-}  // namespace trifuse
+}

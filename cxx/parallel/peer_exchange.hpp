@@ -32,4 +32,4 @@ void open_peer_exchange(Communicator& communicator, PanelExchange* exchange,
 /// destroyed afterwards. Collective. `exchange`: as in open_peer_exchange().
 std::int64_t close_peer_exchange(Communicator& communicator, PanelExchange* exchange);
 
-}  // namespace trifuse
+}

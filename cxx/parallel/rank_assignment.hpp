@@ -50,6 +50,6 @@ struct RankAssignment {
   }
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

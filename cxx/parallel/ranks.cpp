@@ -258,7 +258,7 @@ bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<in
   return operations / gpu_rate - operations / (gpu_rate + core_rate) > bytes / reading_rate;
 }
 
-}  // namespace
+}
 
 int threads_of_each(Communicator& communicator) {
   const RankResources mine = cores_of_this_process();
@@ -371,4 +371,4 @@ std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks,
   return assignments;
 }
 
-}  // namespace trifuse
+}

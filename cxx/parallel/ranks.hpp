@@ -65,6 +65,6 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks, double operations,
                                         OperandStorage operands = OperandStorage::own);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -128,7 +128,7 @@ void agree_on_finished(Communicator& communicator, const std::vector<bool>& done
   }
 }
 
-}  // namespace
+}
 
 /// Distributes tasks in rounds until all are done. The second and later rounds redistribute the unfinished tasks of
 /// ranks whose devices have failed.
@@ -165,4 +165,4 @@ void run_distributed(TaskRun& run, std::vector<bool> finished) {
   add_outcomes(run, wall_seconds() - start);
 }
 
-}  // namespace trifuse
+}

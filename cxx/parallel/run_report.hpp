@@ -42,6 +42,6 @@ struct RankWork {
   double seconds_idle = 0.0;            ///< waiting for tasks, for other ranks, or for an executor on cores
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -53,7 +53,7 @@ std::size_t from_other_kind(const TaskRun& run, const std::vector<bool>& finishe
   return tasks;
 }
 
-}  // namespace
+}
 
 RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t energies_per_task,
                      const RunSettings& settings) {
@@ -87,4 +87,4 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t ene
   return std::move(run.outcome);
 }
 
-}  // namespace trifuse
+}

@@ -78,6 +78,6 @@ inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, std::siz
   return run_tasks(plan, &executor, energies_per_task, settings);
 }
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

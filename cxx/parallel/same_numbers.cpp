@@ -28,4 +28,4 @@ void expect_same_numbers(Communicator& communicator, const TileSource& source) {
   }
 }
 
-}  // namespace trifuse
+}

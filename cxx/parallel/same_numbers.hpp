@@ -9,4 +9,4 @@ namespace trifuse {
 /// sources; a source without a digest counts as equal to another source without one.
 void expect_same_numbers(Communicator& communicator, const TileSource& source);
 
-}  // namespace trifuse
+}

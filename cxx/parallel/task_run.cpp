@@ -60,7 +60,7 @@ void check_batches(const Batches& batches, std::vector<bool> taken) {
   if (std::find(taken.begin(), taken.end(), false) != taken.end()) throw Error("An executor left out a task.");
 }
 
-}  // namespace
+}
 
 Batches checked_batches(const Plan& plan, const Executor& executor, const std::vector<bool>& finished) {
   Batches batches = executor.batches(plan, finished);
@@ -153,7 +153,7 @@ void hand_back(TaskRun& run, std::vector<std::size_t> batch) {
   run.queue_changed.notify_all();
 }
 
-}  // namespace
+}
 
 void warn_of_device(TaskRun& run, const std::string& why) {
   run.mine.device_failed = true;
@@ -213,7 +213,7 @@ void work(TaskRun& run) {
   run.outcome.operations += operations;
 }
 
-}  // namespace
+}
 
 bool work_on_all_threads(TaskRun& run) {
   const int threads = run.on_cores ? run.settings.threads_on_cores : run.settings.threads;
@@ -262,4 +262,4 @@ void throw_interrupted(const TaskRun& run) {
                                 : "nothing was saved (use --journal FILE to be able to resume)."));
 }
 
-}  // namespace trifuse
+}

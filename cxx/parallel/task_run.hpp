@@ -97,4 +97,4 @@ void warn_of_device(TaskRun& run, const std::string& why);
 /// Executes all tasks that are not finished[task] together with the other ranks. Collective.
 void run_distributed(TaskRun& run, std::vector<bool> finished);
 
-}  // namespace trifuse
+}

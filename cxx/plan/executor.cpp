@@ -10,4 +10,4 @@ std::vector<std::vector<std::size_t>> Executor::batches(const Plan& plan, const 
   return single;
 }
 
-}  // namespace trifuse
+}

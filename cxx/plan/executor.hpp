@@ -42,6 +42,6 @@ class Executor {
   virtual int workers() const { return 0; }
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -42,7 +42,7 @@ double triples(double n) {
   return n * (n + 1) * (n + 2) / 6;
 }
 
-}  // namespace
+}
 
 double estimated_tasks(const TileSpace& space, SpinFormulation formulation) {
   const auto count = [&](OrbitalClass c) { return static_cast<double>(space.last(c) - space.first(c)); };
@@ -71,7 +71,10 @@ void require_listable(const TileSpace& tiles, SpinFormulation formulation, doubl
                   holes, particles, tasks, max_tasks));
 }
 
-TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
+namespace {
+
+/// Default tile sizes of a run on CPU cores, see default_tiling().
+TileSizes cpu_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
   constexpr double max_tasks = 500000;
   TileSizes sizes{4, 16};
   for (int doubling = 0; doubling < 6; ++doubling) {
@@ -82,19 +85,8 @@ TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation
   return sizes;
 }
 
-Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
-                      std::optional<std::int64_t> size) {
-  if (size) return {{*size, *size}, for_gpus};
-  return {for_gpus ? default_cuda_tile_sizes(orbitals) : default_tile_sizes(orbitals, formulation), for_gpus};
-}
-
-TileSpace retile(const TileSpace& orbitals, const Tiling& tiling) {
-  const auto [sizes, aligned] = tiling;
-  return aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
-                 : orbitals.retiled(sizes.holes, sizes.particles);
-}
-
-TileSizes default_cuda_tile_sizes(const TileSpace& tiles) {
+/// Default tile sizes of a run on GPUs, see default_tiling().
+TileSizes gpu_tile_sizes(const TileSpace& tiles) {
   TileSizes best{0, 32};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t size = 12; size <= 24; size += cuda_granule) {
@@ -107,6 +99,20 @@ TileSizes default_cuda_tile_sizes(const TileSpace& tiles) {
     best.holes = size;
   }
   return best;
+}
+
+}
+
+Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
+                      std::optional<std::int64_t> size) {
+  if (size) return {{*size, *size}, for_gpus};
+  return {for_gpus ? gpu_tile_sizes(orbitals) : cpu_tile_sizes(orbitals, formulation), for_gpus};
+}
+
+TileSpace retile(const TileSpace& orbitals, const Tiling& tiling) {
+  const auto [sizes, aligned] = tiling;
+  return aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
+                 : orbitals.retiled(sizes.holes, sizes.particles);
 }
 
 namespace {
@@ -160,7 +166,7 @@ Extremes extreme_sums(const std::vector<EnergyGroup>& groups, bool largest) {
   return extremes;
 }
 
-}  // namespace
+}
 
 double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies) {
   const Extremes holes = extreme_sums(energy_groups(tiles, orbital_energies, Space::hole, true), true);
@@ -174,4 +180,4 @@ double largest_denominator(const TileSpace& tiles, std::span<const double> orbit
   return largest;
 }
 
-}  // namespace trifuse
+}

@@ -37,10 +37,6 @@ inline constexpr double bytes_per_task = 200.0;
 /// tasks, or if `enumerate_tasks` would need minutes because it must look at too many sextets of tiles.
 void require_listable(const TileSpace& tiles, SpinFormulation formulation, double max_tasks);
 
-/// Default tile sizes of a run on CPU cores. Tiles are small enough for load balance and for a journal. They are large
-/// enough for at most about 500000 tasks, as far as possible.
-TileSizes default_tile_sizes(const TileSpace& tiles, SpinFormulation formulation);
-
 /// How orbitals are divided into tiles. The tiling determines the tasks.
 struct Tiling {
   TileSizes sizes;       ///< largest number of orbitals in a tile of holes and in a tile of particles
@@ -48,14 +44,16 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
-/// Default tile sizes of a run on GPUs, for an aligned tiling. Tiles need not be small for load balance, because
-/// kernels divide tasks further. The size is 32 for particles. For holes it is the smallest multiple of `cuda_granule`
-/// in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are nearly empty.
-TileSizes default_cuda_tile_sizes(const TileSpace& tiles);
 /// GPU kernels work in steps of this many orbitals. An aligned tiling rounds larger tile sizes down to a multiple.
 inline constexpr std::int64_t cuda_granule = 4;
 
 /// Tiling of a run on GPUs or on CPU cores. `size`: tile size that the user chose, or nullopt for the default sizes.
+///
+/// By default, tiles of a run on CPU cores are small enough for load balance and for a journal. They are large enough
+/// for at most about 500000 tasks, as far as possible. Tiles of a run on GPUs need not be small for load balance,
+/// because kernels divide tasks further. Their size is 32 for particles. For holes it is the smallest multiple of
+/// `cuda_granule` in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are nearly
+/// empty.
 Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
                       std::optional<std::int64_t> size = {});
 /// Divides the orbitals of a tile space into new tiles. Throws UsageError if a tile size is less than 1.
@@ -66,6 +64,6 @@ TileSpace retile(const TileSpace& orbitals, const Tiling& tiling);
 /// negative for all of them. `orbital_energies`: [orbital] in the sorted order, hartree.
 double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -43,7 +43,7 @@ void pool(SizeClasses& classes) {
   }
 }
 
-}  // namespace
+}
 
 std::vector<Stratum> make_strata(const Plan& plan) {
   std::map<SpinCase, SizeClasses> cases;
@@ -102,4 +102,4 @@ std::vector<std::size_t> expected_sample(const Plan& plan) {
   return sample;
 }
 
-}  // namespace trifuse
+}

@@ -41,4 +41,4 @@ std::size_t first_sample(const Stratum& stratum);
 /// chooses them by their energies. Here the energies are in proportion to the operations, and no sample is enlarged.
 std::vector<std::size_t> expected_sample(const Plan& plan);
 
-}  // namespace trifuse
+}

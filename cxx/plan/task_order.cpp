@@ -28,4 +28,4 @@ std::vector<std::size_t> blocked_order(std::span<const Task> tasks, const TileSp
   return order;
 }
 
-}  // namespace trifuse
+}

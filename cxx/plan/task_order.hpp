@@ -21,4 +21,4 @@ namespace trifuse {
 /// function returned. A subset of the tasks has the same relative order as in the whole set.
 std::vector<std::size_t> blocked_order(std::span<const Task> tasks, const TileSpace& tiles, int block);
 
-}  // namespace trifuse
+}

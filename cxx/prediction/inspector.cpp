@@ -4,7 +4,6 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "cxx/cuda/schedule/layout.hpp"
@@ -34,7 +33,7 @@ std::int64_t host_doubles(const gpu::Packing& packing) {
   return rows * (packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted));
 }
 
-}  // namespace
+}
 
 Inspection::Inspection(const Plan& plan, const Problem& problem, Precision precision)
     : Inspection(plan, problem, kernel_shapes(precision)) {
@@ -120,10 +119,6 @@ std::span<const std::uint32_t> Inspection::panels(std::size_t task) const {
   return std::span(panels_).subspan(panel_begin_[task], panel_begin_[task + 1] - panel_begin_[task]);
 }
 
-double Inspection::all_bytes_sent() const {
-  return std::accumulate(slab_bytes_.begin(), slab_bytes_.end(), std::accumulate(sent_.begin(), sent_.end(), 0.0));
-}
-
 double Inspection::all_bytes_on_device() const {
   return std::accumulate(on_device_.begin(), on_device_.end(), 0.0);
 }
@@ -144,17 +139,4 @@ std::span<const std::uint32_t> Inspection::slabs(std::uint32_t panel) const {
   return std::span(slabs_).subspan(slab_begin_[panel], slab_begin_[panel + 1] - slab_begin_[panel]);
 }
 
-double Inspection::needed_bytes(std::size_t first, std::size_t last) const {
-  std::unordered_set<std::uint32_t> seen, seen_slabs;
-  double bytes = 0.0;
-  for (std::uint64_t n = panel_begin_[first]; n < panel_begin_[last]; ++n) {
-    if (!seen.insert(panels_[n]).second) continue;
-    bytes += sent_[panels_[n]];
-    for (const std::uint32_t slab : slabs(panels_[n])) {
-      if (seen_slabs.insert(slab).second) bytes += slab_bytes_[slab];
-    }
-  }
-  return bytes;
 }
-
-}  // namespace trifuse

@@ -51,8 +51,7 @@ class Inspection {
   /// only its amplitudes are sent.
   double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
   double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
-  /// Sums of bytes_sent() and of bytes_on_device() over all panels. all_bytes_sent() also counts all slabs of factors.
-  double all_bytes_sent() const;
+  /// Sum of bytes_on_device() over all panels.
   double all_bytes_on_device() const;
   /// Number of different slabs of factors; 0 if the integrals have no factors.
   std::size_t slab_count() const { return slab_bytes_.size(); }
@@ -68,9 +67,6 @@ class Inspection {
   double all_bytes_on_device_of_sent() const;
   /// Bytes on the device of all panels of a task, for the task that needs most.
   double largest_task_bytes() const { return largest_task_; }
-  /// Bytes that are sent for tasks [first, last) of the plan if no panel and no slab is on the device before, and none
-  /// is sent twice.
-  double needed_bytes(std::size_t first, std::size_t last) const;
 
  private:
   gpu::Shape shape_;
@@ -92,4 +88,4 @@ struct Inspection::Sample {
   Inspection inspection;
 };
 
-}  // namespace trifuse
+}

@@ -21,7 +21,7 @@ double expected_cta_tiles(const gpu::TaskProgram& program) {
   return cta_tiles;
 }
 
-}  // namespace
+}
 
 std::span<const gpu::Shape> kernel_shapes(Precision precision) {
   if (precision == Precision::fp64) return gpu::BulkKernels::shapes;
@@ -93,4 +93,4 @@ KernelWork KernelWorkModel::divide(const gpu::TaskProgram& program, std::int64_t
   return work;
 }
 
-}  // namespace trifuse
+}

@@ -51,4 +51,4 @@ class KernelWorkModel {
   double cta_tiles_ = 0.0;  ///< estimated number of CTA tiles so far
 };
 
-}  // namespace trifuse
+}

@@ -101,7 +101,7 @@ Limits limits_of(const std::string& unit) {
   return {1.0, 1e21};  // B, B/s
 }
 
-}  // namespace
+}
 
 double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation formulation, Precision precision) const {
   const bool adapted = formulation == SpinFormulation::spin_adapted;
@@ -213,4 +213,4 @@ void assume(MachineModel& machine, const std::string& assignment) {
       fmt::format("--assume {} does not name a number of the model; the names are {}.", assignment, names));
 }
 
-}  // namespace trifuse
+}

@@ -81,4 +81,4 @@ MachineModel machine_model(const std::string& gpu);
 /// UsageError if the name is not known or the value is out of range.
 void assume(MachineModel& machine, const std::string& assignment);
 
-}  // namespace trifuse
+}

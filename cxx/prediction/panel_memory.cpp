@@ -17,4 +17,4 @@ bool PanelMemory::use(std::uint32_t panel, double bytes) {
   return false;
 }
 
-}  // namespace trifuse
+}

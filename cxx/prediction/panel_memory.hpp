@@ -26,4 +26,4 @@ class PanelMemory {
   LeastRecentlyUsed<std::uint32_t, float> panels_;  ///< sizes by number, bytes
 };
 
-}  // namespace trifuse
+}

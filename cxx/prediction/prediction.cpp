@@ -254,7 +254,7 @@ void add_sample(const Problem& problem, const Inspection::Sample& of, const Mach
   sample.run = simulate(of.plan, of.inspection, machine, settings);
 }
 
-}  // namespace
+}
 
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed) {
@@ -305,7 +305,7 @@ void place_operands(double operands, double ranks_on_node, double owners, const 
   prediction.fetched_bytes = std::min(operands - prediction.operand_bytes, room);
 }
 
-}  // namespace
+}
 
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job) {
@@ -395,4 +395,4 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
           seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
 }
 
-}  // namespace trifuse
+}

@@ -86,8 +86,6 @@ struct Prediction {
   }
   /// Time of the tasks, with the sample.
   double seconds_of_tasks() const { return tasks.seconds + (sample ? sample->seconds() : 0.0); }
-  /// Bytes sent to all GPUs, with those of the sample.
-  double bytes_sent() const { return tasks.bytes_sent + (sample ? sample->run.bytes_sent : 0.0); }
 };
 
 /// Predicts a job in the precision of `inspection`, the inspection of `plan` and `problem`. Ranks on CPU cores compute
@@ -106,4 +104,4 @@ struct RotationPrediction {
 RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,
                                     const MachineModel& machine);
 
-}  // namespace trifuse
+}

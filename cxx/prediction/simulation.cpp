@@ -324,7 +324,7 @@ class Simulator {
   Simulation result_;
 };
 
-}  // namespace
+}
 
 double Simulation::efficiency() const {
   if (seconds <= 0.0) return 1.0;
@@ -336,4 +336,4 @@ Simulation simulate(const Plan& plan, const Inspection& inspection, const Machin
   return Simulator(plan, inspection, machine, settings).run();
 }
 
-}  // namespace trifuse
+}

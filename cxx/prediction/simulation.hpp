@@ -77,4 +77,4 @@ struct Simulation {
 Simulation simulate(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
                     const SimulationSettings& settings);
 
-}  // namespace trifuse
+}

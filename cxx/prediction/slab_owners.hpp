@@ -35,4 +35,4 @@ inline SlabOwners slab_owners(const Inspection& inspection, int gpus, std::int64
   return owners;
 }
 
-}  // namespace trifuse
+}

@@ -14,7 +14,7 @@ void for_each_witness(const CheckReport& right, const CheckReport* left, Body bo
   for (const Witness& witness : left->witnesses) body("left: " + witness.name, witness);
 }
 
-}  // namespace
+}
 
 std::string describe_checks(const CheckReport& right, const CheckReport* left) {
   std::string text;
@@ -49,4 +49,4 @@ nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* 
   return list;
 }
 
-}  // namespace trifuse
+}

@@ -17,4 +17,4 @@ std::vector<std::string> check_warnings(const CheckReport& right, const CheckRep
 /// The witnesses as a JSON list of objects. `left` may be null.
 nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* left);
 
-}  // namespace trifuse
+}

@@ -42,7 +42,7 @@ std::string kernels_of(const CudaReport& report) {
   return text;
 }
 
-}  // namespace
+}
 
 std::string names_of(const std::vector<DeviceInfo>& devices) {
   std::string text;
@@ -159,4 +159,4 @@ std::string describe_devices(const Calculation& calculation, const CalculationRe
   return text;
 }
 
-}  // namespace trifuse
+}

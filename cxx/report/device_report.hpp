@@ -27,4 +27,4 @@ double rate_without_sample(const CalculationResult& result);
 /// Operations per second of the sample, without the time that sets up its executor; 0 if there is none.
 double rate_of_sample(const CalculationResult& result);
 
-}  // namespace trifuse
+}

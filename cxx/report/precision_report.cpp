@@ -23,7 +23,7 @@ std::string with_bar(double energy, double bar) {
   return fmt::format("{:.{}f} ± {:.{}f}", energy, decimals, std::ceil(bar / unit) * unit, decimals);
 }
 
-}  // namespace
+}
 
 nlohmann::ordered_json json_energies(const Energies& energies) {
   nlohmann::ordered_json json;
@@ -98,4 +98,4 @@ void add_precision(const Calculation& calculation, const CalculationResult& resu
   report["strata"] = std::move(strata);
 }
 
-}  // namespace trifuse
+}

@@ -25,4 +25,4 @@ std::string describe_sample(const CalculationResult& result);
 /// Adds the members on precision to the report of a run. `report` has the members `energies`, `settings` and `tasks`.
 void add_precision(const Calculation& calculation, const CalculationResult& result, nlohmann::ordered_json& report);
 
-}  // namespace trifuse
+}

@@ -53,7 +53,7 @@ double share_of(const KindWork& kind, const std::vector<KindWork>& kinds) {
   return all > 0.0 ? kind.operations / all : 0.0;
 }
 
-}  // namespace
+}
 
 std::string describe_workers(const std::vector<RankWork>& ranks) {
   const std::vector<KindWork> kinds = kinds_of(ranks);
@@ -120,4 +120,4 @@ nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks) {
   return json;
 }
 
-}  // namespace trifuse
+}

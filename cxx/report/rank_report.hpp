@@ -18,4 +18,4 @@ nlohmann::ordered_json json_kinds(const std::vector<RankWork>& ranks);
 /// The role of each rank and its work, as JSON. `result`: the result of `job`.
 nlohmann::ordered_json json_ranks(const DistributedCalculation& job, const CalculationResult& result);
 
-}  // namespace trifuse
+}

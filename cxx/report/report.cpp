@@ -66,7 +66,7 @@ std::string blas_advice() {
       kernels);
 }
 
-}  // namespace
+}
 
 std::string describe_source(const TileSource& source) {
   const SourceInfo& info = source.info();
@@ -336,4 +336,4 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   return json;
 }
 
-}  // namespace trifuse
+}

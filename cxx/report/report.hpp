@@ -49,4 +49,4 @@ nlohmann::ordered_json json_plan(const Calculation& calculation);
 nlohmann::ordered_json json_source(const TileSource& source);
 nlohmann::ordered_json json_machine();
 
-}  // namespace trifuse
+}

@@ -16,7 +16,7 @@ namespace {
 /// Largest difference of f[p,q] and f[q,p], relative to f[p,q] or to 1 hartree if that is larger.
 constexpr double symmetry_tolerance = 1e-7;
 
-}  // namespace
+}
 
 FockCouplings fock_couplings(const TileSource& source) {
   const TileSpace& space = source.tiles();
@@ -55,4 +55,4 @@ FockCouplings fock_couplings(const TileSource& source) {
   return found;
 }
 
-}  // namespace trifuse
+}

@@ -20,4 +20,4 @@ struct FockCouplings {
 /// Elements that are not finite count as zero: the check of an input refuses them.
 FockCouplings fock_couplings(const TileSource& source);
 
-}  // namespace trifuse
+}

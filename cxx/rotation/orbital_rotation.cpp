@@ -47,7 +47,7 @@ std::vector<double> diagonalize(std::vector<double>& matrix, std::int64_t size) 
   return values;
 }
 
-}  // namespace
+}
 
 OrbitalRotation::OrbitalRotation(const TileSource& fock) {
   if (!fock.has_fock()) {
@@ -98,4 +98,4 @@ void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int6
   }
 }
 
-}  // namespace trifuse
+}

@@ -46,4 +46,4 @@ class OrbitalRotation {
 void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
                   double* to);
 
-}  // namespace trifuse
+}

@@ -77,7 +77,7 @@ void rotate_all_rows(const OrbitalRotation& rotation, const TileSpace& tiles, Or
   });
 }
 
-}  // namespace
+}
 
 RotatedFactors::RotatedFactors(const TileSpace& tiles, const FactorSource& factors)
     : tiles_(tiles), factors_(factors), auxiliary_(factors.auxiliary()) {}
@@ -238,4 +238,4 @@ double RotatedFactors::operations(const TileSpace& tiles, std::int64_t auxiliary
   return operations;
 }
 
-}  // namespace trifuse
+}

@@ -57,4 +57,4 @@ class RotatedFactors final : public FactorSource {
   mutable std::map<Spin, Buffer> vv_;  ///< empty before the first read_v2()
 };
 
-}  // namespace trifuse
+}

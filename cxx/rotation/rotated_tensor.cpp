@@ -142,7 +142,7 @@ int threads_for(const std::vector<BlockGroup>& groups, const SharedBlocks& block
   return static_cast<int>(std::clamp<std::int64_t>(threads, 1, available_threads()));
 }
 
-}  // namespace
+}
 
 SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<BlockGroup>& groups, Communicator* communicator)
     : locations_(index.blocks().size()) {
@@ -261,4 +261,4 @@ std::int64_t RotatedTensor::own_bytes() const {
   return blocks_->own_doubles() * static_cast<std::int64_t>(sizeof(double));
 }
 
-}  // namespace trifuse
+}

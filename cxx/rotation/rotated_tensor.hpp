@@ -100,4 +100,4 @@ class RotatedTensor {
   std::unique_ptr<SharedBlocks> blocks_;
 };
 
-}  // namespace trifuse
+}

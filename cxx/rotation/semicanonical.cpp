@@ -89,7 +89,7 @@ BlockIndex rotated_v2_blocks(const TileSource& source, bool opposite_spins) {
   return needed_blocks(source.tiles(), triples_v2_blocks(source.tiles()), opposite_spins);
 }
 
-}  // namespace
+}
 
 double RotationCost::peak(int ranks) const {
   return RotatedTensor::peak_bytes(bytes / ranks, largest_group) + factor_bytes;
@@ -204,4 +204,4 @@ void SemicanonicalSource::read_v2(int g3, int g4, int g1, int g2, std::span<doub
   numbers().v2->read(v2_key(tiles(), g3, g4, g1, g2), block);
 }
 
-}  // namespace trifuse
+}

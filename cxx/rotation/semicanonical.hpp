@@ -79,4 +79,4 @@ class SemicanonicalSource final : public TileSource {
   std::unique_ptr<const Numbers> numbers_;
 };
 
-}  // namespace trifuse
+}

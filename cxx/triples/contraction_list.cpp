@@ -154,7 +154,7 @@ void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTarg
   }
 }
 
-}  // namespace
+}
 
 bool right_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& right,
                             ContractedIndex& contracted) {
@@ -196,4 +196,4 @@ double contraction_operations(const TileSpace& space, const ContractionList& con
   return operations;
 }
 
-}  // namespace trifuse
+}

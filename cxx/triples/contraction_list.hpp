@@ -128,4 +128,4 @@ ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex
 /// triples and energies are of lower order and do not count.
 double contraction_operations(const TileSpace& space, const ContractionList& contractions);
 
-}  // namespace trifuse
+}

@@ -9,6 +9,12 @@
 /// task.
 namespace trifuse {
 
+/// Returns 3 omega2: one omega2 for each pair of a hole and a particle. Numerators are divided by Delta - 3 omega2. For
+/// host and device code. `omega2`: hartree.
+constexpr double denominator_shift(double omega2) {
+  return 3.0 * omega2;
+}
+
 /// Spin-orbital formulation with x = Delta - 3 omega2: E[T] = D_left D_right / x, E(T) = (D_left + S_left) D_right / x.
 ///
 /// `d`: the product D_left Y. `s`: the product S_left Y. Both are of one element, or both are sums over the same
@@ -78,4 +84,4 @@ constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const Six
   return spin_adapted_numerators_of(d_left, s_left, d_right);
 }
 
-}  // namespace trifuse
+}

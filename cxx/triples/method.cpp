@@ -57,4 +57,4 @@ std::string journal_text(const Method& method) {
   return text;
 }
 
-}  // namespace trifuse
+}

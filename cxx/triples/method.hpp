@@ -105,6 +105,6 @@ std::string name_of(const Method& method, const SourceInfo& right, const SourceI
 /// the fingerprint of journals.
 std::string journal_text(const Method& method);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

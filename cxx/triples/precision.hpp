@@ -26,6 +26,6 @@ inline std::string to_string(Precision precision) {
   return precision_names[static_cast<std::size_t>(precision)];
 }
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

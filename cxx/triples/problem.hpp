@@ -34,6 +34,6 @@ struct Problem {
   int disconnected_sets() const { return static_cast<int>(method.sets().size()); }
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

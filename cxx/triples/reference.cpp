@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/triples/energy.hpp"
 #include "cxx/triples/terms.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
 
@@ -167,7 +168,7 @@ Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool w
   return x;
 }
 
-}  // namespace
+}
 
 class ReferenceEvaluation::Elements {
  public:
@@ -299,7 +300,7 @@ class ReferenceEvaluation::Elements {
     const auto e = [&](std::int64_t orbital) { return eps_[static_cast<std::size_t>(orbital)]; };
     const double delta = e(h[0]) + e(h[1]) + e(h[2]) - e(p[0]) - e(p[1]) - e(p[2]);
     for (std::size_t w = 0; w < energies.size(); ++w) {
-      const double scale = task.factor / (delta - 3.0 * problem_.omega2[w]);
+      const double scale = task.factor / (delta - denominator_shift(problem_.omega2[w]));
       energies[w].same += scale * same;
       energies[w].mixed += scale * (all - same);
     }
@@ -364,4 +365,4 @@ void ReferenceEvaluation::evaluate(const Task& task, std::span<TaskEnergy> energ
   elements_->evaluate(task, energies);
 }
 
-}  // namespace trifuse
+}

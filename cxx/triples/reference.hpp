@@ -28,6 +28,6 @@ class ReferenceEvaluation {
   std::unique_ptr<const Elements> elements_;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

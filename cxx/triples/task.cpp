@@ -56,7 +56,7 @@ std::vector<Task> tasks_within(const TileSpace& space, SpinFormulation formulati
   return tasks;
 }
 
-}  // namespace
+}
 
 bool task_exists(const TileSpace& space, SpinFormulation formulation, const Triple& particles, const Triple& holes) {
   if (vanishes(space, formulation, particles) || vanishes(space, formulation, holes)) return false;
@@ -102,4 +102,4 @@ std::string to_string(SpinFormulation formulation) {
   return formulation == SpinFormulation::spin_adapted ? "spin-adapted" : "spin-orbital";
 }
 
-}  // namespace trifuse
+}

@@ -120,6 +120,6 @@ std::vector<Task> refine_task(const TileSpace& coarse, const TileSpace& fine, Sp
 /// "spin-orbital" or "spin-adapted".
 std::string to_string(SpinFormulation formulation);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -71,4 +71,4 @@ static_assert(
     }(),
     "the signs of the table must follow from the indices that are alone");
 
-}  // namespace trifuse
+}

@@ -20,7 +20,7 @@ OrbitalClass class_of(Space space, int spin) {
   return static_cast<OrbitalClass>((space == Space::hole ? 0 : 2) + spin);
 }
 
-}  // namespace
+}
 
 void BlockSingles::DenseArray::make(const std::array<std::int64_t, 4>& shape) {
   extent = shape;
@@ -233,4 +233,4 @@ void BlockSingles::read_oovv(int s, std::int64_t n, std::span<double> out) const
   oovv_[u(s)].copy_slab(n, 0, out);
 }
 
-}  // namespace trifuse
+}

@@ -86,4 +86,4 @@ class BlockSingles final : private SinglesSlabs {
   std::optional<SinglesEquation> equation_;
 };
 
-}  // namespace trifuse
+}

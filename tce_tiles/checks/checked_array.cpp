@@ -154,7 +154,7 @@ double excess(const double* a, const double* b, double sign, std::int64_t count,
   return worst;
 }
 
-}  // namespace
+}
 
 std::string element_text(std::span<const std::int64_t> element) {
   return fmt::format("[{}]", fmt::join(element, ","));
@@ -329,4 +329,4 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, con
   }
 }
 
-}  // namespace trifuse
+}

@@ -84,4 +84,4 @@ std::string element_text(std::span<const std::int64_t> element);
 /// Throws InputError if `largest`, the largest absolute value of `array`, exceeds `limit`.
 void check_size(double largest, double limit, const ArrayLabel& array);
 
-}  // namespace trifuse
+}

@@ -439,11 +439,11 @@ class BlockChecker {
   std::shared_ptr<BlockSingles> equation_;
 };
 
-}  // namespace
+}
 
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked,
                                     const CheckPart& part) {
   return BlockChecker(amplitudes, integrals, checked, part).run();
 }
 
-}  // namespace trifuse
+}

@@ -58,6 +58,6 @@ enum class CheckedIntegrals { all, energy_only };
 ConsistencyReport check_consistency(const TileSource& amplitudes, const TileSource& integrals,
                                     CheckedIntegrals checked = CheckedIntegrals::all, const CheckPart& part = {});
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

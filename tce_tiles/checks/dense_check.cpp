@@ -423,7 +423,7 @@ void DenseChecker::accept(int stage, std::span<const double> sums) {
   singles_->set_first_sums(sums);
 }
 
-}  // namespace
+}
 
 int most_threads(const DenseCheck& check) {
   return check.threads > 0 ? startable_threads(check.threads) : available_threads();
@@ -441,4 +441,4 @@ std::vector<double> check_dense(const DenseInput& input, const DenseCheck& check
   return {first.begin(), first.begin() + static_cast<std::ptrdiff_t>(checker.energy_count())};
 }
 
-}  // namespace trifuse
+}

@@ -54,4 +54,4 @@ std::unique_ptr<SourceCheck> make_dense_check(const DenseInput& input, const Den
 /// singles of each spin, then one for each ordered pair of occupied orbitals. Terms of other parts are zero.
 std::vector<double> check_dense(const DenseInput& input, const DenseCheck& check = {});
 
-}  // namespace trifuse
+}

@@ -38,7 +38,7 @@ void read_at(const DenseArray& array, std::size_t axis, std::int64_t n, std::spa
   array.read(offset, count, out);
 }
 
-}  // namespace
+}
 
 DenseSlabs::DenseSlabs(const DenseArrays& amplitudes, const DenseArrays& integrals, const DenseHeader& header)
     : header_(header) {
@@ -132,4 +132,4 @@ void DenseSlabs::read_ovvv(int u, int s, std::array<std::int64_t, 2> holes, std:
              out);
 }
 
-}  // namespace trifuse
+}

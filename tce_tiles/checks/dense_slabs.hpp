@@ -47,4 +47,4 @@ class DenseSlabs final : public SinglesSlabs {
   std::map<std::tuple<ArrayKind, int, int>, Array> arrays_;
 };
 
-}  // namespace trifuse
+}

@@ -49,6 +49,6 @@ void add_sums(Sums from, Sums& to) {
   for (std::size_t n = 0; n < parts.size(); ++n) *sums[n] += *parts[n];
 }
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -36,7 +36,7 @@ void add_squares(const FactorBand& band, std::mutex& mutex, std::span<double> sq
   for (std::size_t n = 0; n < squares.size(); ++n) squares[n] += buffer.data()[n];
 }
 
-}  // namespace
+}
 
 FactorCheck::FactorCheck(const DenseInput& input) : input_(input) {
   for (const FactorSpec& spec : factor_arrays(input.header.restricted)) {
@@ -95,4 +95,4 @@ void FactorCheck::check_holes(const FactorSpec& spec, int threads) const {
       });
 }
 
-}  // namespace trifuse
+}

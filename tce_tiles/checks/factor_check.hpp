@@ -41,4 +41,4 @@ class FactorCheck {
   std::size_t size_ = 0;
 };
 
-}  // namespace trifuse
+}

@@ -124,4 +124,4 @@ void FactorIrreps::check_hole(const ArraySpec& array, std::int64_t p, const Slab
   }
 }
 
-}  // namespace trifuse
+}

@@ -63,4 +63,4 @@ class FactorIrreps {
   std::vector<Group> groups_;
 };
 
-}  // namespace trifuse
+}

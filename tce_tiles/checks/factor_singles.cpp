@@ -157,7 +157,7 @@ class SumExchange {
   Buffer buffer_;
 };
 
-}  // namespace
+}
 
 FactorSingles::FactorSingles(const FactorSource& factors, const std::array<std::int64_t, 2>& occupied,
                              const std::array<std::int64_t, 2>& virtuals)
@@ -251,4 +251,4 @@ std::vector<double> FactorSingles::take_residual(int u) {
   return std::move(residual_[at(u)]);
 }
 
-}  // namespace trifuse
+}

@@ -68,4 +68,4 @@ class FactorSingles {
   std::array<std::vector<double>, 2> residual_;  ///< by spin: R[n,a], shape [o,v]
 };
 
-}  // namespace trifuse
+}

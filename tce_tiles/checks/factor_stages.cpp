@@ -69,4 +69,4 @@ std::span<const double> FactorStages::accept(int stage, std::span<const double> 
   return sums.subspan(check_->size());
 }
 
-}  // namespace trifuse
+}

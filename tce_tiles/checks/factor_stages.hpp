@@ -46,4 +46,4 @@ class FactorStages {
   std::optional<FactorIrreps> irreps_;
 };
 
-}  // namespace trifuse
+}

@@ -158,4 +158,4 @@ void LambdaEquation::add_ladder_of(int s, int r, std::int64_t n, std::int64_t fi
   add_scaled(1.0, eta.data(), sums_.spin[at(s)].eta);
 }
 
-}  // namespace trifuse
+}

@@ -114,7 +114,7 @@ class LambdaCheck final : public SourceCheck {
   std::optional<LambdaResidual> residual_;
 };
 
-}  // namespace
+}
 
 LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& right) {
   LambdaProblem problem;
@@ -139,4 +139,4 @@ std::unique_ptr<SourceCheck> with_lambda_equation(std::unique_ptr<SourceCheck> c
   return std::make_unique<LambdaCheck>(std::move(check), left, right, share);
 }
 
-}  // namespace trifuse
+}

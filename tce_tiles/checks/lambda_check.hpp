@@ -21,4 +21,4 @@ LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& righ
 std::unique_ptr<SourceCheck> with_lambda_equation(std::unique_ptr<SourceCheck> check, const DenseInput& left,
                                                   const DenseInput& right, const DenseCheck& share);
 
-}  // namespace trifuse
+}

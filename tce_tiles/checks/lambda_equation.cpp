@@ -275,4 +275,4 @@ LambdaResidual LambdaEquation::residual(std::span<const double> sums, int thread
   return problem_.largest_step(eta);
 }
 
-}  // namespace trifuse
+}

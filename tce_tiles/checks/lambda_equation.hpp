@@ -150,4 +150,4 @@ class LambdaEquation {
   LambdaSums sums_;
 };
 
-}  // namespace trifuse
+}

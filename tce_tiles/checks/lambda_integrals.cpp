@@ -140,4 +140,4 @@ void LambdaEquation::prepare(int threads, const std::atomic<bool>* stop) {
   });
 }
 
-}  // namespace trifuse
+}

@@ -333,4 +333,4 @@ LambdaResidual LambdaLadderFree::residual() const {
   return problem_.largest_step(eta);
 }
 
-}  // namespace trifuse
+}

@@ -138,4 +138,4 @@ class LambdaLadderFree {
   std::mutex mutex_;                      ///< protects the sums
 };
 
-}  // namespace trifuse
+}

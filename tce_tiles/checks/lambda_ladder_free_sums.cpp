@@ -22,7 +22,7 @@ void antisymmetrise(std::int64_t count, std::int64_t v, double* slab) {
   }
 }
 
-}  // namespace
+}
 
 void LambdaLadderFree::read(int p, int kind, std::int64_t n, LambdaSlabs& slabs) const {
   const int r = other(p, kind);
@@ -284,4 +284,4 @@ void LambdaLadderFree::add_second_of_other(int s, int kind, std::int64_t n, cons
   }
 }
 
-}  // namespace trifuse
+}

@@ -10,7 +10,7 @@ namespace {
 /// Smallest difference of orbital energies that divides, hartree. It is smaller only in nonsensical molecules.
 constexpr double smallest_gap = 0.1;
 
-}  // namespace
+}
 
 std::pair<double, double> LambdaProblem::edges(int s) const {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
@@ -46,4 +46,4 @@ LambdaResidual LambdaProblem::largest_step(const std::array<std::vector<double>,
   return found;
 }
 
-}  // namespace trifuse
+}

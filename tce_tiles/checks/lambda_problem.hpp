@@ -36,4 +36,4 @@ struct LambdaProblem : SinglesProblem {
   LambdaResidual largest_step(const std::array<std::vector<double>, 2>& eta) const;
 };
 
-}  // namespace trifuse
+}

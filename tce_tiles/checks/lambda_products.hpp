@@ -51,4 +51,4 @@ inline void contract_first(double factor, std::int64_t j_count, std::int64_t b_c
   }
 }
 
-}  // namespace trifuse
+}

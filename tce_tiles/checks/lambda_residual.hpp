@@ -15,6 +15,6 @@ struct LambdaResidual {
   std::int64_t a = 0;  ///< its virtual orbital, from 0 in its class
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -16,4 +16,4 @@ struct LambdaPart {
   std::array<std::vector<double>, 2> eta, direct, q, g, h;
 };
 
-}  // namespace trifuse
+}

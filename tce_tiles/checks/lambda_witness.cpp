@@ -23,7 +23,7 @@ double usual_lambda_step_of(const SourceInfo& amplitudes) {
   return std::clamp(lambda_steps_per_convergence * *amplitudes.convergence, rounding_lambda_step, usual_lambda_step);
 }
 
-}  // namespace
+}
 
 void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals,
                         CheckReport& report) {
@@ -61,4 +61,4 @@ void add_lambda_witness(const Measurements& measured, const SourceInfo& amplitud
   report.witnesses.push_back(std::move(witness));
 }
 
-}  // namespace trifuse
+}

@@ -117,7 +117,7 @@ std::optional<std::string> unstated_kind(const AmplitudeOverlap& overlap, const 
       files, difference);
 }
 
-}  // namespace
+}
 
 void add_left_witnesses(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals,
                         CheckReport& report) {
@@ -134,4 +134,4 @@ void add_left_witnesses(const Measurements& measured, const SourceInfo& amplitud
   if (warning) report.warnings.push_back(std::move(*warning));
 }
 
-}  // namespace trifuse
+}

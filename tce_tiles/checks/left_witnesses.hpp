@@ -9,4 +9,4 @@ namespace trifuse {
 void add_left_witnesses(const Measurements& measured, const SourceInfo& amplitudes, const SourceInfo& integrals,
                         CheckReport& report);
 
-}  // namespace trifuse
+}

@@ -30,4 +30,4 @@ inline Witness unknown_witness(std::string name, std::string why) {
   return {std::move(name), WitnessStatus::unknown, {}, {}, std::move(why)};
 }
 
-}  // namespace trifuse
+}

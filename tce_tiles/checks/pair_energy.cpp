@@ -84,4 +84,4 @@ void add_first_order(const PairNumbers& n, double e_ij, std::span<const double> 
   }
 }
 
-}  // namespace trifuse
+}

@@ -40,4 +40,4 @@ void add_squares(const PairNumbers& numbers, bool antisymmetrise, DoublesSums& s
 void add_first_order(const PairNumbers& numbers, double e_ij, std::span<const double> eps_a,
                      std::span<const double> eps_b, DoublesSums& sums);
 
-}  // namespace trifuse
+}

@@ -23,7 +23,7 @@ constexpr std::size_t orbitals_at_a_time = 8;
 /// Approximate number of amplitudes that one thread reads at a time.
 constexpr std::size_t amplitudes_at_a_time = std::size_t{1} << 16;
 
-}  // namespace
+}
 
 SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs)
     : problem_(std::move(problem)), slabs_(slabs), max_cached_slabs_(std::max<std::size_t>(1, max_cached_slabs)) {
@@ -366,4 +366,4 @@ SinglesResidual SinglesEquation::residual() const {
   return found;
 }
 
-}  // namespace trifuse
+}

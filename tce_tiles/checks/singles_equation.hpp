@@ -167,4 +167,4 @@ class SinglesEquation {
   std::array<std::vector<double>, 2> coulomb_same_, coulomb_opposite_, coupling_, residual_;
 };
 
-}  // namespace trifuse
+}

@@ -25,6 +25,6 @@ struct SinglesResidual {
   double along_t1 = 0.0, across_t1 = 0.0;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -19,7 +19,7 @@ const std::vector<int>& irreps(const DenseHeader& header, OrbitalClass c) {
   return header.irreps[static_cast<std::size_t>(c)];
 }
 
-}  // namespace
+}
 
 void check_t1(const DenseArrays& arrays, const DenseHeader& header, const ArraySpec& spec,
               std::span<const double> values) {
@@ -89,4 +89,4 @@ void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin)
   }
 }
 
-}  // namespace trifuse
+}

@@ -21,4 +21,4 @@ std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin);
 /// Checks a Fock matrix: sizes, finite values, symmetry, and zeros that the irreps require.
 void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);
 
-}  // namespace trifuse
+}

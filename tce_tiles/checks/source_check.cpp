@@ -115,7 +115,7 @@ class DenseAndBlockCheck final : public SourceCheck {
   std::unique_ptr<SourceCheck> dense_, blocks_;
 };
 
-}  // namespace
+}
 
 std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
                                                const CheckShare& share) {
@@ -157,4 +157,4 @@ CheckReport verify_source(const TileSource& amplitudes, const TileSource& integr
   return report;
 }
 
-}  // namespace trifuse
+}

@@ -66,6 +66,6 @@ CheckReport check_source(const TileSource& amplitudes, const TileSource& integra
 /// Checks as `check_source` does. Also throws InputError if a witness fails, unless `trust_input` is set.
 CheckReport verify_source(const TileSource& amplitudes, const TileSource& integrals, bool trust_input = false);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

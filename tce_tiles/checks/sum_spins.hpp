@@ -25,4 +25,4 @@ inline void sum_spins(std::int64_t count, std::int64_t v, double* slab) {
   }
 }
 
-}  // namespace trifuse
+}

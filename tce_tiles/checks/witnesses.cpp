@@ -323,7 +323,7 @@ double off_mean_of_spins(const std::array<std::vector<double>, 2>& eps,
   return off;
 }
 
-}  // namespace
+}
 
 void Measurements::compare_energies(const std::array<std::vector<double>, 2>& occupied,
                                     const std::array<std::vector<double>, 2>& virtuals,
@@ -400,4 +400,4 @@ void enforce_witnesses(CheckReport& report, bool trust_input) {
   }
 }
 
-}  // namespace trifuse
+}

@@ -78,6 +78,6 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
 /// failed witness instead.
 void enforce_witnesses(CheckReport& report, bool trust_input);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

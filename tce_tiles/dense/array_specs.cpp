@@ -30,7 +30,7 @@ std::string stem(ArrayKind kind) {
   return "?";
 }
 
-}  // namespace
+}
 
 OrbitalClass hole_class(Spin s) {
   return s == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
@@ -159,4 +159,4 @@ std::vector<std::string> array_names(bool restricted) {
   return names;
 }
 
-}  // namespace trifuse
+}

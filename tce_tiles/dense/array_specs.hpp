@@ -64,4 +64,4 @@ std::vector<FactorSpec> factor_arrays(bool restricted);
 /// The names of all arrays that a dump may have, optional ones too.
 std::vector<std::string> array_names(bool restricted);
 
-}  // namespace trifuse
+}

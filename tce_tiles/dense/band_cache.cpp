@@ -70,4 +70,4 @@ void BandCache::evict(const Key& key) {
   bytes_ -= recent_.remove(key).bytes;
 }
 
-}  // namespace trifuse
+}

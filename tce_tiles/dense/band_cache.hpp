@@ -62,4 +62,4 @@ class BandCache {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace trifuse
+}

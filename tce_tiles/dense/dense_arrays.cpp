@@ -38,4 +38,4 @@ std::optional<std::int64_t> begin_without_gaps(std::span<const std::int64_t> sha
   return begin;
 }
 
-}  // namespace trifuse
+}

@@ -102,4 +102,4 @@ class DenseArrays {
 std::optional<std::int64_t> begin_without_gaps(std::span<const std::int64_t> shape,
                                                std::span<const std::int64_t> stride);
 
-}  // namespace trifuse
+}

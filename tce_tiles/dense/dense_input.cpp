@@ -143,7 +143,7 @@ std::optional<ArraySpec> present_form(const DenseArrays& arrays, const ArraySpec
                                alternative->name, arrays.words().write));
 }
 
-}  // namespace
+}
 
 std::int64_t DenseHeader::size(const ArraySpec& spec) const {
   std::int64_t n = 1;
@@ -268,4 +268,4 @@ void check_finite(std::span<const double> values, const ArrayLabel& array) {
   static_cast<void>(largest_magnitude(values, array));
 }
 
-}  // namespace trifuse
+}

@@ -83,4 +83,4 @@ double largest_magnitude(std::span<const double> values, const ArrayLabel& array
 /// Throws InputError if a value is not finite. `values` come from `array`.
 void check_finite(std::span<const double> values, const ArrayLabel& array);
 
-}  // namespace trifuse
+}

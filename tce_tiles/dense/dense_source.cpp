@@ -10,4 +10,4 @@ const DenseInput* dense_input_of(const TileSource& source) {
   return dense == nullptr ? nullptr : &dense->input();
 }
 
-}  // namespace trifuse
+}

@@ -14,4 +14,4 @@ class DenseSource : public TileSource {
 /// The input of a dense source, also if an InterruptibleSource wraps it; null for every other source.
 const DenseInput* dense_input_of(const TileSource& source);
 
-}  // namespace trifuse
+}

@@ -364,11 +364,11 @@ void DenseTiles::add_planes(const Array& array, const std::array<std::int64_t, 4
   }
 }
 
-}  // namespace
+}
 
 std::unique_ptr<DenseSource> open_dense(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
                                         std::int64_t particle_tile, std::size_t cache_bytes) {
   return std::make_unique<DenseTiles>(std::move(input), hole_tile, particle_tile, cache_bytes);
 }
 
-}  // namespace trifuse
+}

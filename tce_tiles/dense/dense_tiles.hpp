@@ -23,4 +23,4 @@ inline constexpr std::size_t default_band_cache_bytes = std::size_t{256} << 20;
 std::unique_ptr<DenseSource> open_dense(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
                                         std::int64_t particle_tile, std::size_t cache_bytes = default_band_cache_bytes);
 
-}  // namespace trifuse
+}

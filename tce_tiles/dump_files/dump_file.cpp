@@ -124,7 +124,7 @@ SourceInfo read_attributes(const Hdf5File& file) {
   return info;
 }
 
-}  // namespace
+}
 
 DumpFile DumpFile::open(const std::string& path) {
   DumpFile dump;
@@ -153,4 +153,4 @@ std::optional<SourceDigest> DumpFile::digest() const {
                                   info.correlation_energy.value_or(absent), info.scf_energy.value_or(absent)));
 }
 
-}  // namespace trifuse
+}

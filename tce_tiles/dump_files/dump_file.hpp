@@ -27,4 +27,4 @@ struct DumpFile : DenseInput {
   std::optional<SourceDigest> digest() const override;
 };
 
-}  // namespace trifuse
+}

@@ -109,7 +109,7 @@ std::optional<std::vector<std::uint32_t>> checksums_of(std::span<const double> v
   return result;
 }
 
-}  // namespace
+}
 
 std::shared_ptr<DumpSeal> DumpSeal::open(Hdf5File& file) {
   auto seal = std::make_shared<DumpSeal>();
@@ -270,4 +270,4 @@ void seal_dump(Hdf5Writer& file, std::span<const std::string> datasets, int thre
       .write(std::array{std::int64_t{0}}, one, std::span(&header, 1));
 }
 
-}  // namespace trifuse
+}

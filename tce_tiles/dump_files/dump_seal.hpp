@@ -63,4 +63,4 @@ class DumpSeal {
 /// all datasets of the root group. Uses at most `threads` threads.
 void seal_dump(Hdf5Writer& file, std::span<const std::string> datasets, int threads);
 
-}  // namespace trifuse
+}

@@ -12,4 +12,4 @@ const DumpFile* dump_file_of(const TileSource& source) {
   return dense == nullptr ? nullptr : dynamic_cast<const DumpFile*>(&dense->input());
 }
 
-}  // namespace trifuse
+}

@@ -19,4 +19,4 @@ std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole
 /// The open file of a source that `open_dump` has made; null for every other source.
 const DumpFile* dump_file_of(const TileSource& source);
 
-}  // namespace trifuse
+}

@@ -401,7 +401,7 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
   }
 }
 
-}  // namespace
+}
 
 void expect_writable_dump(const std::string& path, const WriteOptions& options) {
   expect_no_directory(path);
@@ -419,4 +419,4 @@ void write_dump(const TileSource& source, const std::string& path, const WriteOp
   Writer(source, path, options).run();
 }
 
-}  // namespace trifuse
+}

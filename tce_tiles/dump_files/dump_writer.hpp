@@ -40,6 +40,6 @@ void expect_writable_dump(const std::string& path, const WriteOptions& options =
 /// reference.
 void write_dump(const TileSource& source, const std::string& path, const WriteOptions& options = {});
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -18,10 +18,10 @@ class DatasetArray final : public DenseArray {
   Hdf5Dataset dataset_;
 };
 
-}  // namespace
+}
 
 std::shared_ptr<const DenseArray> Hdf5Arrays::array(const std::string& name) const {
   return std::make_shared<DatasetArray>(label(name), file_.dataset(name));
 }
 
-}  // namespace trifuse
+}

@@ -23,4 +23,4 @@ class Hdf5Arrays final : public DenseArrays {
   Hdf5File file_;
 };
 
-}  // namespace trifuse
+}

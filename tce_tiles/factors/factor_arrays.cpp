@@ -239,7 +239,7 @@ std::vector<std::string> present_factors(const DenseArrays& arrays, const DenseH
                                arrays.label(absent).text(), present.front(), arrays.words().write));
 }
 
-}  // namespace
+}
 
 void use_factors(DenseInput& input) {
   input.factors = present_factors(*input.arrays, input.header);
@@ -249,4 +249,4 @@ void use_factors(DenseInput& input) {
   input.factor_source = std::move(arrays);
 }
 
-}  // namespace trifuse
+}

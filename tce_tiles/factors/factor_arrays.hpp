@@ -16,4 +16,4 @@ namespace trifuse {
 /// integrals.
 void use_factors(DenseInput& input);
 
-}  // namespace trifuse
+}

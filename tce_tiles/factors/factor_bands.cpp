@@ -49,7 +49,7 @@ void unpack(const double* packed, std::int64_t n, double* square) {
   mirror(square, n);
 }
 
-}  // namespace
+}
 
 FactorBands::FactorBands(std::shared_ptr<const DenseArray> array, std::int64_t p_count, std::int64_t q_count,
                          bool symmetric)
@@ -108,4 +108,4 @@ void FactorBands::check_symmetry(const double* plane, std::int64_t auxiliary) co
   }
 }
 
-}  // namespace trifuse
+}

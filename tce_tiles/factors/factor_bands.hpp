@@ -39,4 +39,4 @@ class FactorBands {
   const bool symmetric_;
 };
 
-}  // namespace trifuse
+}

@@ -65,4 +65,4 @@ void FactorRounds::copy_all(std::int64_t round, const Copy& copy) {
   }
 }
 
-}  // namespace trifuse
+}

@@ -62,4 +62,4 @@ class FactorRounds {
   std::unique_ptr<SharedArray> array_;
 };
 
-}  // namespace trifuse
+}

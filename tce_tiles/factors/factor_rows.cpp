@@ -27,7 +27,7 @@ void require_memory(double doubles, const ArrayLabel& label) {
                                 format_bytes(need), format_bytes(free)));
 }
 
-}  // namespace
+}
 
 FactorRows::FactorRows(const FactorBands& bands)
     : symmetric_(bands.symmetric()),
@@ -130,4 +130,4 @@ void Factors::forget() const {
   rows_.reset();
 }
 
-}  // namespace trifuse
+}

@@ -70,4 +70,4 @@ class Factors {
   mutable std::shared_ptr<const FactorRows> rows_;
 };
 
-}  // namespace trifuse
+}

@@ -26,4 +26,4 @@ void read_slabs(const FactorSource& source, std::span<const FactorSlab> slabs, i
   }
 }
 
-}  // namespace trifuse
+}

@@ -16,4 +16,4 @@ struct FactorSlab {
 /// source.
 void read_slabs(const FactorSource& source, std::span<const FactorSlab> slabs, int threads);
 
-}  // namespace trifuse
+}

@@ -33,4 +33,4 @@ void visit_once(const FactorSource& factors, std::span<const FactorUse> uses, in
   }
 }
 
-}  // namespace trifuse
+}

@@ -20,4 +20,4 @@ struct FactorUse {
 void visit_once(const FactorSource& factors, std::span<const FactorUse> uses, int threads,
                 const std::atomic<bool>* stop);
 
-}  // namespace trifuse
+}

@@ -20,4 +20,4 @@ std::shared_ptr<const void> acquire_factors_of_ranks(const FactorSource* factors
   return held;
 }
 
-}  // namespace trifuse
+}

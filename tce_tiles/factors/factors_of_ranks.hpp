@@ -29,4 +29,4 @@ inline constexpr std::int64_t exchanged_factor_bytes = std::int64_t{64} << 20;
 std::shared_ptr<const void> acquire_factors_of_ranks(const FactorSource* factors, Communicator* communicator,
                                                      const std::atomic<bool>* stop);
 
-}  // namespace trifuse
+}

@@ -78,7 +78,7 @@ class CollectiveReading {
   const std::int64_t auxiliary_;
 };
 
-}  // namespace
+}
 
 std::int64_t read_slabs_of_ranks(Communicator* communicator, const FactorSource& source,
                                  std::span<const SlabOfRank> slabs, const SlabReading& reading) {
@@ -103,4 +103,4 @@ std::int64_t read_slabs_of_ranks(Communicator* communicator, const FactorSource&
   return bytes;
 }
 
-}  // namespace trifuse
+}

@@ -29,4 +29,4 @@ struct SlabReading {
 std::int64_t read_slabs_of_ranks(Communicator* communicator, const FactorSource& source,
                                  std::span<const SlabOfRank> slabs, const SlabReading& reading);
 
-}  // namespace trifuse
+}

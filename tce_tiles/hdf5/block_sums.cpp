@@ -40,7 +40,7 @@ std::uint32_t crc(std::uint32_t before, const void* data, std::size_t bytes) {
   return static_cast<std::uint32_t>(::crc32_z(before, static_cast<const unsigned char*>(data), bytes));
 }
 
-}  // namespace
+}
 
 BlockSums::BlockSums(std::string path, std::string dataset, std::int64_t size, bool integer, std::int64_t block)
     : path_(std::move(path)), dataset_(std::move(dataset)), size_(size), block_(block), integer_(integer) {}
@@ -169,4 +169,4 @@ void BlockSums::read_run(const Hdf5Dataset& dataset, std::int64_t first, std::sp
   }
 }
 
-}  // namespace trifuse
+}

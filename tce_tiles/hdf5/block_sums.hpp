@@ -29,7 +29,6 @@ class BlockSums {
   /// dataset holds integers, and `block` is the number of elements in a block. The checksums are not known yet.
   BlockSums(std::string path, std::string dataset, std::int64_t size, bool integer, std::int64_t block);
 
-  const std::string& dataset() const { return dataset_; }
   std::int64_t block() const { return block_; }                         ///< elements in a block
   std::int64_t count() const { return (size_ + block_ - 1) / block_; }  ///< number of blocks
   std::int64_t size() const { return size_; }                           ///< elements in the array
@@ -71,4 +70,4 @@ class BlockSums {
   std::vector<std::uint32_t> sums_;
 };
 
-}  // namespace trifuse
+}

@@ -164,7 +164,7 @@ std::pair<std::string, Hdf5Attribute> parse_attribute(const Hdf5Structure& struc
   return {std::move(name), std::move(attribute)};
 }
 
-}  // namespace
+}
 
 std::string trimmed(std::string text) {
   text.resize(std::min(text.size(), text.find('\0')));
@@ -236,4 +236,4 @@ std::optional<double> Hdf5Attributes::real(const std::string& name) const {
   return attribute->real;
 }
 
-}  // namespace trifuse
+}

@@ -57,4 +57,4 @@ class Hdf5Attributes {
 /// The text before the first zero byte, without the spaces at its end.
 std::string trimmed(std::string text);
 
-}  // namespace trifuse
+}

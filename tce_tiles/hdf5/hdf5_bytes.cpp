@@ -88,4 +88,4 @@ void Hdf5Cursor::expect(std::string_view signature) {
   require(take(signature.size()) == signature);
 }
 
-}  // namespace trifuse
+}

@@ -70,4 +70,4 @@ class Hdf5Cursor {
   std::size_t at_ = 0;
 };
 
-}  // namespace trifuse
+}

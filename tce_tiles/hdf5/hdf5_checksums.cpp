@@ -62,4 +62,4 @@ std::uint32_t hdf5_fletcher32(std::string_view bytes) {
   return second << 16 | first;
 }
 
-}  // namespace trifuse
+}

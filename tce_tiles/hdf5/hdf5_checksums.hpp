@@ -12,4 +12,4 @@ std::uint32_t hdf5_lookup3(std::string_view bytes);
 /// The checksum that the filter fletcher32 appends to a chunk.
 std::uint32_t hdf5_fletcher32(std::string_view bytes);
 
-}  // namespace trifuse
+}

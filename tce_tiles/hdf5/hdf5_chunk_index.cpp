@@ -292,7 +292,7 @@ void read_places(const Hdf5Structure& structure, Hdf5ChunkList& list, std::uint6
   });
 }
 
-}  // namespace
+}
 
 void read_chunk_index(const Hdf5Structure& structure, Hdf5ChunkList& list, const Hdf5ChunkIndex& index) {
   const std::uint64_t bytes = list.chunks().bytes;
@@ -324,4 +324,4 @@ void read_chunk_index(const Hdf5Structure& structure, Hdf5ChunkList& list, const
   }
 }
 
-}  // namespace trifuse
+}

@@ -44,7 +44,7 @@ void copy_overlap(const Hdf5Description& description, const Hdf5Chunks& chunks,
   }
 }
 
-}  // namespace
+}
 
 void Hdf5ChunkReader::read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                            std::span<double> out) {
@@ -104,4 +104,4 @@ void Hdf5ChunkReader::add_to_cache(std::uint64_t n, const Bytes& bytes) {
   while (cached_.size() > most) cached_.remove(*cached_.oldest());
 }
 
-}  // namespace trifuse
+}

@@ -39,4 +39,4 @@ class Hdf5ChunkReader {
   LeastRecentlyUsed<std::uint64_t, Bytes> cached_;  ///< by number of the chunk
 };
 
-}  // namespace trifuse
+}

@@ -79,10 +79,10 @@ void ChunkTree::read_node(std::uint64_t address, std::uint64_t level, bool top, 
   }
 }
 
-}  // namespace
+}
 
 void read_chunk_tree(const Hdf5Structure& structure, Hdf5ChunkList& list, std::uint64_t address) {
   ChunkTree(structure, list).read_node(address, max_levels + 1, true, nullptr, nullptr);
 }
 
-}  // namespace trifuse
+}

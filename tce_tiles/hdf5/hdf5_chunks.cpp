@@ -95,4 +95,4 @@ void Hdf5ChunkList::refuse_missing() const {
       structure_.file().path(), name_));
 }
 
-}  // namespace trifuse
+}

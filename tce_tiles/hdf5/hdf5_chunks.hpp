@@ -89,4 +89,4 @@ struct Hdf5ChunkIndex {
 /// damaged.
 void read_chunk_index(const Hdf5Structure& structure, Hdf5ChunkList& list, const Hdf5ChunkIndex& index);
 
-}  // namespace trifuse
+}

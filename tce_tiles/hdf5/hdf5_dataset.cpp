@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t least_run = 256, window_elements = 512;
 constexpr std::size_t piece_bytes = 65536;
 
-}  // namespace
+}
 
 Hdf5Dataset::Hdf5Dataset(std::shared_ptr<const Hdf5Structure> file, std::string name,
                          std::shared_ptr<const Hdf5Description> description)
@@ -119,4 +119,4 @@ void Hdf5Dataset::read_run(std::int64_t first, std::span<double> out) const {
   });
 }
 
-}  // namespace trifuse
+}

@@ -56,4 +56,4 @@ class Hdf5Dataset {
   std::shared_ptr<BlockSums> sums_;
 };
 
-}  // namespace trifuse
+}

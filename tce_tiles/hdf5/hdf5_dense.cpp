@@ -104,7 +104,7 @@ class FractalHeap {
   std::string content_;  ///< the bytes of this block
 };
 
-}  // namespace
+}
 
 std::vector<std::string> dense_messages(const Hdf5Structure& structure, std::string_view info, Hdf5Dense kind) {
   const bool links = kind == Hdf5Dense::links;
@@ -131,4 +131,4 @@ std::vector<std::string> dense_messages(const Hdf5Structure& structure, std::str
   return messages;
 }
 
-}  // namespace trifuse
+}

@@ -17,4 +17,4 @@ enum class Hdf5Dense { links, attributes };
 /// large.
 std::vector<std::string> dense_messages(const Hdf5Structure& structure, std::string_view info, Hdf5Dense kind);
 
-}  // namespace trifuse
+}

@@ -272,7 +272,7 @@ Hdf5Chunks DatasetReader::read_chunks(Hdf5Cursor& layout, std::uint64_t version)
   return std::move(chunks_);
 }
 
-}  // namespace
+}
 
 std::string hdf5_type_text(std::uint64_t type_class) {
   switch (type_class) {
@@ -295,4 +295,4 @@ Hdf5Description describe_dataset(const Hdf5Structure& structure, std::uint64_t a
   return DatasetReader(structure, address, name).run();
 }
 
-}  // namespace trifuse
+}

@@ -28,4 +28,4 @@ struct Hdf5Description {
 /// if its type or storage is not supported.
 Hdf5Description describe_dataset(const Hdf5Structure& structure, std::uint64_t address, const std::string& name);
 
-}  // namespace trifuse
+}

@@ -127,4 +127,4 @@ bool is_hdf5(const std::string& path) {
   return false;
 }
 
-}  // namespace trifuse
+}

@@ -51,4 +51,4 @@ class Hdf5File {
 /// True if the file has the HDF5 signature, also if it is truncated. False if the file cannot be read.
 bool is_hdf5(const std::string& path);
 
-}  // namespace trifuse
+}

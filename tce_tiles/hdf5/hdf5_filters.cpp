@@ -42,7 +42,7 @@ bool take_checksum(std::string& bytes) {
   return sum == hdf5_fletcher32(bytes);
 }
 
-}  // namespace
+}
 
 const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::string stored, std::string& out) {
   using Kind = Hdf5Filter::Kind;
@@ -68,4 +68,4 @@ const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::
   return out.size() == chunks.bytes ? nullptr : "a chunk does not unpack to its size";
 }
 
-}  // namespace trifuse
+}

@@ -10,4 +10,4 @@ namespace trifuse {
 /// holds the `chunks.bytes` bytes of the chunk. Otherwise returns the reason for the failure.
 const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::string stored, std::string& out);
 
-}  // namespace trifuse
+}

@@ -35,7 +35,7 @@ void convert_integers(std::uint64_t bytes, const char* from, bool swap, std::spa
   }
 }
 
-}  // namespace
+}
 
 bool Hdf5Number::is_native_double() const {
   return kind == Kind::real && bytes == sizeof(double) && big_endian == (std::endian::native == std::endian::big);
@@ -59,4 +59,4 @@ void convert_numbers(const Hdf5Number& number, const char* from, std::span<doubl
   }
 }
 
-}  // namespace trifuse
+}

@@ -19,4 +19,4 @@ struct Hdf5Number {
 /// Converts `out.size()` numbers in the bytes at `from` to doubles.
 void convert_numbers(const Hdf5Number& number, const char* from, std::span<double> out);
 
-}  // namespace trifuse
+}

@@ -154,7 +154,7 @@ hid_t driver() {
   return id;
 }
 
-}  // namespace
+}
 
 std::int64_t hdf5_output_access(Hdf5OutputState* state) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -165,4 +165,4 @@ std::int64_t hdf5_output_access(Hdf5OutputState* state) {
   return H5I_INVALID_HID;
 }
 
-}  // namespace trifuse
+}

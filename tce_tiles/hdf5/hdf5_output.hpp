@@ -18,4 +18,4 @@ struct Hdf5OutputState {
 /// outlive the file.
 std::int64_t hdf5_output_access(Hdf5OutputState* state);
 
-}  // namespace trifuse
+}

@@ -21,7 +21,7 @@ constexpr std::size_t max_heap_bytes = std::size_t{16} << 20;
 constexpr std::size_t max_group_nodes = 4096;
 constexpr std::uint64_t max_levels = 16;
 
-}  // namespace
+}
 
 /// The heap with the names of a group, in the old format.
 struct Hdf5Structure::Heap {
@@ -334,4 +334,4 @@ void Hdf5Structure::check_symbols(std::uint64_t address, const Heap& heap, Walk&
   }
 }
 
-}  // namespace trifuse
+}

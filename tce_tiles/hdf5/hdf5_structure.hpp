@@ -110,4 +110,4 @@ class Hdf5Structure {
   Hdf5Links root_links_;
 };
 
-}  // namespace trifuse
+}

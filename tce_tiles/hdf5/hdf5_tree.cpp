@@ -87,11 +87,11 @@ class Tree {
   std::set<std::uint64_t> nodes_;
 };
 
-}  // namespace
+}
 
 void read_tree(const Hdf5Structure& structure, std::uint64_t address, std::uint64_t type, std::string_view what,
                const std::function<void(std::string_view)>& take) {
   Tree(structure, type, what, take).run(address);
 }
 
-}  // namespace trifuse
+}

@@ -14,4 +14,4 @@ namespace trifuse {
 void read_tree(const Hdf5Structure& structure, std::uint64_t address, std::uint64_t type, std::string_view what,
                const std::function<void(std::string_view record)>& take);
 
-}  // namespace trifuse
+}

@@ -1,12 +1,9 @@
 #include "tce_tiles/hdf5/hdf5_writer.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <hdf5.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <type_traits>
@@ -92,19 +89,12 @@ Hdf5Handle dataset_access() {
   return access;
 }
 
-}  // namespace
+}
 
 bool Hdf5Handle::close() {
   if (id_ < 0) return true;
   const Library library;
   return closer_(std::exchange(id_, -1)) >= 0;
-}
-
-Hdf5Writer Hdf5Writer::create(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw SystemError(fmt::format("{}: creating the file failed ({}).", path, std::strerror(errno)));
-  const std::unique_ptr<const int, void (*)(const int*)> closer(&descriptor, [](const int* it) { ::close(*it); });
-  return create(descriptor, path);
 }
 
 Hdf5Writer Hdf5Writer::create(int descriptor, const std::string& name) {
@@ -251,4 +241,4 @@ void Hdf5NewDataset::read_run(std::int64_t first, std::span<double> out) const {
   });
 }
 
-}  // namespace trifuse
+}

@@ -77,8 +77,6 @@ class Hdf5Writer {
   /// Begins an HDF5 file in the empty file that is open as `descriptor`. The caller closes `descriptor`; it may do so
   /// after this call. `name`: name of the file in error messages.
   static Hdf5Writer create(int descriptor, const std::string& name);
-  /// Creates the file `path`. Replaces an existing file.
-  static Hdf5Writer create(const std::string& path);
 
   const std::string& path() const { return path_; }
 
@@ -112,4 +110,4 @@ class Hdf5Writer {
   Hdf5Handle file_;
 };
 
-}  // namespace trifuse
+}

@@ -72,7 +72,7 @@ void check_spatial_tiles(const NwchemTiles& tiles, const TileSpace& space) {
   }
 }
 
-}  // namespace
+}
 
 TileSpace nwchem_tile_space(const NwchemTiles& table) {
   const std::array<std::int64_t, 4> counts = {table.noa, table.nob, table.nva, table.nvb};
@@ -151,4 +151,4 @@ std::unique_ptr<TileSource> make_nwchem_caller_source(const NwchemTiles& tiles, 
                                               std::move(vectors));
 }
 
-}  // namespace trifuse
+}

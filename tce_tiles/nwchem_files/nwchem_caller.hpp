@@ -43,4 +43,4 @@ TileSpace nwchem_tile_space(const NwchemTiles& tiles);
 std::unique_ptr<TileSource> make_nwchem_caller_source(const NwchemTiles& tiles, const NwchemLengths& lengths,
                                                       std::span<const double> orbital_energies, NwchemReader read);
 
-}  // namespace trifuse
+}

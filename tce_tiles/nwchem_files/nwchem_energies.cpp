@@ -36,7 +36,7 @@ std::vector<std::size_t> ascending(std::span<const double> values) {
   return order;
 }
 
-}  // namespace
+}
 
 std::vector<double> energies_from_fock(const TileSpace& space, Reference reference, const NwchemPayload& f1) {
   const PairOffsets offsets = PairOffsets::f1(space);
@@ -175,4 +175,4 @@ ChosenEnergies choose_energies(const TileSpace& space, const EnergySources& sour
   return {{sources.fock.begin(), sources.fock.end()}, fmt::format("Fock matrix in {}", sources.fock_path)};
 }
 
-}  // namespace trifuse
+}

@@ -54,4 +54,4 @@ struct EnergySources {
 /// with the Fock matrix if there is one. Throws InputError if they disagree or if there are no energies.
 ChosenEnergies choose_energies(const TileSpace& space, const EnergySources& sources);
 
-}  // namespace trifuse
+}

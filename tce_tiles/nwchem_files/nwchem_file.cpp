@@ -37,7 +37,7 @@ namespace {
   }
 }
 
-}  // namespace
+}
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   const auto expect_regular = [this](const struct stat& status) {
@@ -129,4 +129,4 @@ bool LineReader::next(std::string_view& line) {
   return true;
 }
 
-}  // namespace trifuse
+}

@@ -53,4 +53,4 @@ class LineReader {
   std::string line_;
 };
 
-}  // namespace trifuse
+}

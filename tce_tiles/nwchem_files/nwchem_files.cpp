@@ -64,7 +64,7 @@ bool is_file(const std::string& path) {
                   where));
 }
 
-}  // namespace
+}
 
 std::string find_prefix(const std::string& where) {
   const fs::path path(where);
@@ -160,4 +160,4 @@ std::vector<std::string> files_of_nwchem(const std::string& prefix) {
   return files;
 }
 
-}  // namespace trifuse
+}

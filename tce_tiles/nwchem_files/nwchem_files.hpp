@@ -30,4 +30,4 @@ std::string find_movecs(const std::string& prefix);
 /// PREFIX.t1amp.000000, PREFIX.movecs, PREFIX.out, ...
 std::vector<std::string> files_of_nwchem(const std::string& prefix);
 
-}  // namespace trifuse
+}

@@ -65,7 +65,7 @@ void permute(const double* in, double* out, std::array<std::int64_t, 4> dims, st
   }
 }
 
-}  // namespace
+}
 
 NwchemIntegrals::NwchemIntegrals(const TileSpace& space, V2Storage storage, std::unique_ptr<const NwchemVector> vector)
     : space_(space), storage_(storage), vector_(std::move(vector)) {
@@ -126,4 +126,4 @@ void NwchemIntegrals::write_integral(Axis i, Axis j, Axis k, Axis l, double sign
     permute<false>(stored.data(), block.data(), dims, strides, sign);
 }
 
-}  // namespace trifuse
+}

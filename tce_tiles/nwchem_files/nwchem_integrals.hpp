@@ -44,4 +44,4 @@ class NwchemIntegrals {
   SpatialOffsets spatial_;
 };
 
-}  // namespace trifuse
+}

@@ -37,16 +37,17 @@ std::size_t kind_of(const Tile& a, const Tile& b) {
   return static_cast<std::size_t>((spin_number(a.spin()) + spin_number(b.spin())) * 8 + (a.irrep ^ b.irrep));
 }
 
-}  // namespace
+}
 
 PairOffsets::PairOffsets(const TileSpace& space, int upper_begin, int lower_end)
     : upper_begin_(upper_begin), lower_count_(static_cast<std::size_t>(lower_end)) {
   offset_.assign(static_cast<std::size_t>(space.size() - upper_begin) * lower_count_, -1);
+  std::int64_t doubles = 0;
   for (int u = upper_begin; u < space.size(); ++u) {
     for (int l = 0; l < lower_end; ++l) {
       if (!block_exists(space, u, l)) continue;
-      offset_[static_cast<std::size_t>(u - upper_begin) * lower_count_ + static_cast<std::size_t>(l)] = doubles_;
-      doubles_ += space[u].size * space[l].size;
+      offset_[static_cast<std::size_t>(u - upper_begin) * lower_count_ + static_cast<std::size_t>(l)] = doubles;
+      doubles += space[u].size * space[l].size;
     }
   }
 }
@@ -68,11 +69,12 @@ QuadOffsets::QuadOffsets(const TileSpace& space, int upper_begin, int lower_end)
   upper_.begin = upper_begin;
   upper_.count = static_cast<std::size_t>(space.size() - upper_begin);
   upper_.value.assign(upper_.count * upper_.count, 0);
+  std::int64_t doubles = 0;
   for (int u1 = upper_begin; u1 < space.size(); ++u1) {
     for (int u2 = u1; u2 < space.size(); ++u2) {
-      upper_.value[upper_.at(u1, u2)] = doubles_;
+      upper_.value[upper_.at(u1, u2)] = doubles;
       const bool stored = !(space.restricted() && space[u1].spin() == Spin::beta && space[u2].spin() == Spin::beta);
-      if (stored) doubles_ += space[u1].size * space[u2].size * total[kind_of(space[u1], space[u2])];
+      if (stored) doubles += space[u1].size * space[u2].size * total[kind_of(space[u1], space[u2])];
     }
   }
 }
@@ -107,13 +109,14 @@ SpatialOffsets::SpatialOffsets(const TileSpace& space, const SpatialTiles& spati
     }
   }
   start_.assign(n * n, 0);
+  std::int64_t doubles = 0;
   for (int j = 0; j < count_; ++j) {
     for (int i = j; i < count_; ++i) {
-      start_[at(j, i)] = doubles_;
+      start_[at(j, i)] = doubles;
       const auto x = irrep_[static_cast<std::size_t>(i)] ^ irrep_[static_cast<std::size_t>(j)];
       // The ket pairs of this bra pair are all pairs up to and including {i, j} itself: those with both tiles below i,
       // and those with second tile i and a first tile up to j.
-      doubles_ += size_[static_cast<std::size_t>(i)] * size_[static_cast<std::size_t>(j)] * before(j, i, i + 1, x);
+      doubles += size_[static_cast<std::size_t>(i)] * size_[static_cast<std::size_t>(j)] * before(j, i, i + 1, x);
     }
   }
 }
@@ -181,4 +184,4 @@ NwchemSizes nwchem_sizes(const TileSpace& space) {
   return sizes;
 }
 
-}  // namespace trifuse
+}

@@ -38,13 +38,11 @@ class PairOffsets {
   std::int64_t offset(int upper, int lower) const {
     return offset_[static_cast<std::size_t>(upper - upper_begin_) * lower_count_ + static_cast<std::size_t>(lower)];
   }
-  std::int64_t doubles() const { return doubles_; }
 
  private:
   int upper_begin_ = 0;
   std::size_t lower_count_ = 0;
   std::vector<std::int64_t> offset_;
-  std::int64_t doubles_ = 0;
 };
 
 /// Offsets of the blocks of T2 or spin-orbital V2. After a given upper pair, the lower pairs of the same spin sum and
@@ -59,7 +57,6 @@ class QuadOffsets {
 
   /// Offset of a block, which must exist; upper1 <= upper2 and lower1 <= lower2.
   std::int64_t offset(int upper1, int upper2, int lower1, int lower2) const;
-  std::int64_t doubles() const { return doubles_; }
 
  private:
   /// One number for each pair of tiles.
@@ -74,7 +71,6 @@ class QuadOffsets {
   std::vector<std::int64_t> tile_size_;
   Pairs upper_;
   Pairs lower_;
-  std::int64_t doubles_ = 0;
 };
 
 /// Offsets of the blocks (ij|kl) of spatial V2. The file holds them in loops over j, i >= j, l, k >= l, if pair(i,j) >=
@@ -86,7 +82,6 @@ class SpatialOffsets {
 
   /// Offset of a block, which must exist; j <= i, l <= k, pair(i,j) >= pair(k,l).
   std::int64_t offset(int j, int i, int l, int k) const;
-  std::int64_t doubles() const { return doubles_; }
 
  private:
   std::size_t at(int row, int column) const {
@@ -103,7 +98,6 @@ class SpatialOffsets {
   /// tiles_before_[x][l]: orbitals in the tiles of irrep x before l.
   std::array<std::vector<std::int64_t>, 8> tiles_before_;
   std::vector<std::int64_t> start_;  ///< start_[j,i]: offset of the first block of the bra pair
-  std::int64_t doubles_ = 0;
 };
 
-}  // namespace trifuse
+}

@@ -116,7 +116,7 @@ std::int64_t count_occupied(const std::string& path, std::span<const double> occ
   return count;
 }
 
-}  // namespace
+}
 
 NwchemMovecs read_nwchem_movecs(const std::string& path) {
   Records records(path);
@@ -164,4 +164,4 @@ NwchemMovecs read_nwchem_movecs(const std::string& path) {
   return movecs;
 }
 
-}  // namespace trifuse
+}

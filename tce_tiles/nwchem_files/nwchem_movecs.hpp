@@ -26,4 +26,4 @@ struct NwchemMovecs {
 /// fractional.
 NwchemMovecs read_nwchem_movecs(const std::string& path);
 
-}  // namespace trifuse
+}

@@ -268,7 +268,7 @@ std::array<std::size_t, 4> class_counts(const TceCalculation& calculation, const
   return counts;
 }
 
-}  // namespace
+}
 
 NwchemOutput read_nwchem_output(const std::string& path) {
   NwchemOutput output;
@@ -337,4 +337,4 @@ TileSpace tiles_of(const TceCalculation& calculation, const std::string& path) {
   }
 }
 
-}  // namespace trifuse
+}

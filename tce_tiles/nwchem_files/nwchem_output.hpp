@@ -74,4 +74,4 @@ std::optional<int> irrep_number(std::string_view label, bool d2);
 /// read it is absent or damaged.
 TileSpace tiles_of(const TceCalculation& calculation, const std::string& path);
 
-}  // namespace trifuse
+}

@@ -74,7 +74,7 @@ bool plausible(double x) {
   return x == 0.0 || (std::abs(x) < 1e8 && std::abs(x) > 1e-100);
 }
 
-}  // namespace
+}
 
 std::string first_numbered_file(const std::string& stem) {
   namespace fs = std::filesystem;
@@ -202,4 +202,4 @@ void NwchemPayload::check_byte_order() const {
   }
 }
 
-}  // namespace trifuse
+}

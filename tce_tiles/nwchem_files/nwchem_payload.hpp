@@ -54,4 +54,4 @@ class NwchemPayload final : public NwchemVector {
 /// none. Throws InputError if there are such files with different numbers of digits.
 std::string first_numbered_file(const std::string& stem);
 
-}  // namespace trifuse
+}

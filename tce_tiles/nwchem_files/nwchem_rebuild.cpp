@@ -84,7 +84,7 @@ std::vector<RebuiltTiles> fitting_tiles(const RebuildRequest& request) {
   return found;
 }
 
-}  // namespace
+}
 
 RebuiltTiles rebuild_tiles(const RebuildRequest& request) {
   const std::vector<RebuiltTiles> fitting = fitting_tiles(request);
@@ -126,4 +126,4 @@ RebuiltTiles rebuild_tiles(const RebuildRequest& request) {
   return agreeing.front();
 }
 
-}  // namespace trifuse
+}

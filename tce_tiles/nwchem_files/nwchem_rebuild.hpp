@@ -48,4 +48,4 @@ struct RebuiltTiles {
 /// the options that help, if no table or more than one table fits.
 RebuiltTiles rebuild_tiles(const RebuildRequest& request);
 
-}  // namespace trifuse
+}

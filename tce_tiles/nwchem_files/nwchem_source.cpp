@@ -68,7 +68,7 @@ SourceInfo describe(const NwchemLocation& location, const NwchemTensors& files, 
   return info;
 }
 
-}  // namespace
+}
 
 std::unique_ptr<TileSource> open_nwchem(const NwchemLocation& location) {
   NwchemTensors files = open_tensors(location);
@@ -89,4 +89,4 @@ std::unique_ptr<TileSource> open_nwchem(const NwchemLocation& location) {
                                               std::move(vectors));
 }
 
-}  // namespace trifuse
+}

@@ -33,6 +33,6 @@ struct NwchemLocation {
 /// cure.
 std::unique_ptr<TileSource> open_nwchem(const NwchemLocation& location);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

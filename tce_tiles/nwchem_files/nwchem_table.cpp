@@ -20,7 +20,7 @@ namespace {
 /// Largest deviation in sums of printed energies, hartree. NWChem prints twelve digits or more.
 constexpr double agreement_of_sums = 1e-9;
 
-}  // namespace
+}
 
 FoundSizes NwchemTensors::sizes() const {
   FoundSizes found;
@@ -274,7 +274,7 @@ NwchemTable rebuilt_table(const NwchemLocation& location, const NwchemTensors& f
   return table;
 }
 
-}  // namespace
+}
 
 NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& files, NwchemOrbitals& orbitals) {
   expect_possible_options(location);
@@ -313,4 +313,4 @@ NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& file
   return table;
 }
 
-}  // namespace trifuse
+}

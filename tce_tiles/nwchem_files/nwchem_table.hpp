@@ -57,4 +57,4 @@ struct NwchemTable {
 /// table fits all files exactly.
 NwchemTable find_table(const NwchemLocation& location, const NwchemTensors& files, NwchemOrbitals& orbitals);
 
-}  // namespace trifuse
+}

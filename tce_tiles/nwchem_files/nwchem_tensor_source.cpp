@@ -20,7 +20,7 @@ std::string block_name(const char* tensor, std::initializer_list<int> tiles) {
   return fmt::format("{} block ({})", tensor, fmt::join(numbers, " "));
 }
 
-}  // namespace
+}
 
 NwchemTensorSource::NwchemTensorSource(SourceInfo info, TileSpace space, std::vector<double> orbital_energies,
                                        NwchemVectors vectors)
@@ -70,4 +70,4 @@ void NwchemTensorSource::check(bool exists, const char* tensor, std::initializer
   }
 }
 
-}  // namespace trifuse
+}

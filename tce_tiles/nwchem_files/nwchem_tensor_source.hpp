@@ -53,4 +53,4 @@ class NwchemTensorSource final : public TileSource {
   std::optional<NwchemIntegrals> v2_;
 };
 
-}  // namespace trifuse
+}

@@ -24,4 +24,4 @@ void NwchemVector::refuse_not_finite(std::int64_t offset, std::span<const double
   throw InputError(not_finite(offset + (bad - values.begin()), *bad, what));
 }
 
-}  // namespace trifuse
+}

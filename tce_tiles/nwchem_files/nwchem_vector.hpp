@@ -36,4 +36,4 @@ class NwchemVector {
   virtual std::string not_finite(std::int64_t position, double value, const std::string& what) const = 0;
 };
 
-}  // namespace trifuse
+}

@@ -25,7 +25,7 @@ void check_names(const SourceInfo& info, const std::vector<CallerArray>& arrays)
   }
 }
 
-}  // namespace
+}
 
 std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray> arrays) {
   check_names(info, arrays);
@@ -36,4 +36,4 @@ std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray
   return open_dense(std::move(input), dense_hole_tile, dense_particle_tile);
 }
 
-}  // namespace trifuse
+}

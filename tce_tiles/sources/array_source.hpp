@@ -45,6 +45,6 @@ struct CallerArray {
 /// unknown name or a wrong shape, or if orbital energies, irreps, t1 or the Fock matrix are wrong.
 std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray> arrays);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

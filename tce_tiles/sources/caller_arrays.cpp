@@ -265,7 +265,7 @@ void check_caller_array(const CallerArray& array, const std::string& path) {
   }
 }
 
-}  // namespace
+}
 
 CallerArrays::CallerArrays(std::string path, std::vector<CallerArray> arrays) : path_(std::move(path)) {
   for (CallerArray& each : arrays) {
@@ -294,4 +294,4 @@ std::shared_ptr<const DenseArray> CallerArrays::array(const std::string& name) c
   throw InputError(label(name).text() + " is missing.");
 }
 
-}  // namespace trifuse
+}

@@ -28,4 +28,4 @@ class CallerArrays final : public DenseArrays {
   std::mutex reading_;  ///< a thread that calls a reader holds it
 };
 
-}  // namespace trifuse
+}

@@ -13,4 +13,4 @@ std::unique_ptr<TileSource> open_source(const NwchemLocation& location) {
   return open_dump(location.prefix, dense_hole_tile, dense_particle_tile);
 }
 
-}  // namespace trifuse
+}

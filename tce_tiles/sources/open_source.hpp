@@ -15,6 +15,6 @@ namespace trifuse {
 /// InputError if the input is missing or damaged.
 std::unique_ptr<TileSource> open_source(const NwchemLocation& location);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

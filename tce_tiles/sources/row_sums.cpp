@@ -17,7 +17,7 @@ std::int64_t rows_of(std::span<const std::int64_t> extents) {
   return rows;
 }
 
-}  // namespace
+}
 
 RowSums::RowSums(std::vector<std::int64_t> shape)
     : shape_(std::move(shape)),
@@ -75,4 +75,4 @@ std::optional<std::vector<std::int64_t>> RowSums::changed(std::span<const std::i
   return std::nullopt;
 }
 
-}  // namespace trifuse
+}

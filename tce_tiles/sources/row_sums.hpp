@@ -43,4 +43,4 @@ class RowSums {
   std::vector<std::atomic<double>> sums_;  ///< sums_[row, piece of the row]; NaN: not known
 };
 
-}  // namespace trifuse
+}

@@ -185,7 +185,7 @@ class SyntheticArrays final : public DenseArrays {
   std::map<std::string, std::shared_ptr<const ComputedArray>> arrays_;
 };
 
-}  // namespace
+}
 
 std::unique_ptr<TileSource> open_synthetic_factors(const SyntheticMolecule& molecule) {
   const auto arrays = std::make_shared<const SyntheticArrays>(molecule);
@@ -200,4 +200,4 @@ std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molec
   return molecule.auxiliary > 0 ? open_synthetic_factors(molecule) : make_synthetic_blocks(molecule);
 }
 
-}  // namespace trifuse
+}

@@ -11,4 +11,4 @@ namespace trifuse {
 /// Throws UsageError if the sizes are not possible.
 std::unique_ptr<TileSource> open_synthetic_factors(const SyntheticMolecule& molecule);
 
-}  // namespace trifuse
+}

@@ -22,7 +22,7 @@ std::int64_t orbitals_before(const SyntheticMolecule& molecule, std::int64_t n, 
   return (2 * weights_before(irrep) * n + all) / (2 * all);
 }
 
-}  // namespace
+}
 
 SyntheticNumbers::SyntheticNumbers(const SyntheticMolecule& molecule)
     : reference_(molecule.reference), seed_(molecule.seed) {
@@ -96,4 +96,4 @@ SourceInfo SyntheticNumbers::info() const {
   return info;
 }
 
-}  // namespace trifuse
+}

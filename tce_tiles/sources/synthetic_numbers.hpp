@@ -75,7 +75,7 @@ inline double hashed(std::uint64_t seed, std::int64_t w, std::int64_t x, std::in
   return centred(v);
 }
 
-}  // namespace synthetic
+}
 
 inline double SyntheticNumbers::fock(std::int64_t p, std::int64_t q) const {
   if (p == q) return eps_[static_cast<std::size_t>(p)];
@@ -107,4 +107,4 @@ inline double SyntheticNumbers::factor(std::int64_t x, std::uint64_t key) const 
   return factor_scale_ * synthetic::centred(synthetic::mixed(row + key * 0x9e3779b97f4a7c15u));
 }
 
-}  // namespace trifuse
+}

@@ -67,10 +67,10 @@ class SyntheticSource final : public TileSource {
   const TileSpace& space_ = numbers_.tiles();
 };
 
-}  // namespace
+}
 
 std::unique_ptr<TileSource> make_synthetic_blocks(const SyntheticMolecule& molecule) {
   return std::make_unique<SyntheticSource>(molecule);
 }
 
-}  // namespace trifuse
+}

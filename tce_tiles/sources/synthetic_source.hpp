@@ -37,6 +37,6 @@ std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molec
 /// for dumps, and needs no HDF5.
 std::unique_ptr<TileSource> make_synthetic_blocks(const SyntheticMolecule& molecule);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

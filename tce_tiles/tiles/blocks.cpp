@@ -65,7 +65,7 @@ bool within(const TileSpace& space, std::initializer_list<int> tiles) {
   return std::all_of(tiles.begin(), tiles.end(), [&](int t) { return t >= 0 && t < space.size(); });
 }
 
-}  // namespace
+}
 
 std::int64_t checked_f1_key(const TileSpace& space, int g6, int g5) {
   return within(space, {g6, g5}) ? f1_key(space, g6, g5) : no_key;
@@ -106,34 +106,20 @@ BlockIndex t1_blocks(const TileSpace& space) {
   return index;
 }
 
-namespace {
-
-/// The blocks of T2 or V2: upper tiles [upper_begin, size), lower tiles [0, lower_end), keys by `key`.
-template <typename Key>
-BlockIndex quad_blocks(const TileSpace& space, int upper_begin, int lower_end, Key key) {
+BlockIndex t2_blocks(const TileSpace& space) {
   BlockIndex index;
-  for (int u1 = upper_begin; u1 < space.size(); ++u1) {
-    for (int u2 = u1; u2 < space.size(); ++u2) {
-      for (int l1 = 0; l1 < lower_end; ++l1) {
-        for (int l2 = l1; l2 < lower_end; ++l2) {
-          if (!block_exists(space, u1, u2, l1, l2)) continue;
-          index.add({u1, u2, l1, l2}, key(space, u1, u2, l1, l2),
-                    space[u1].size * space[u2].size * space[l1].size * space[l2].size);
+  for (int p1 = space.hole_tiles(); p1 < space.size(); ++p1) {
+    for (int p2 = p1; p2 < space.size(); ++p2) {
+      for (int h3 = 0; h3 < space.hole_tiles(); ++h3) {
+        for (int h4 = h3; h4 < space.hole_tiles(); ++h4) {
+          if (!block_exists(space, p1, p2, h3, h4)) continue;
+          index.add({p1, p2, h3, h4}, t2_key(space, p1, p2, h3, h4),
+                    space[p1].size * space[p2].size * space[h3].size * space[h4].size);
         }
       }
     }
   }
   return index;
-}
-
-}  // namespace
-
-BlockIndex t2_blocks(const TileSpace& space) {
-  return quad_blocks(space, space.hole_tiles(), space.hole_tiles(), t2_key);
-}
-
-BlockIndex v2_blocks(const TileSpace& space) {
-  return quad_blocks(space, 0, space.size(), v2_key);
 }
 
 SpatialTiles spatial_tiles(const TileSpace& space) {
@@ -185,27 +171,4 @@ SpatialTiles spatial_tiles(const TileSpace& space) {
   return spatial;
 }
 
-std::int64_t v2_spatial_key(const SpatialTiles& spatial, int j, int i, int l, int k) {
-  const std::int64_t n = spatial.size();
-  return k + n * (l + n * (i + n * j));
 }
-
-BlockIndex v2_spatial_blocks(const TileSpace& space, const SpatialTiles& spatial) {
-  BlockIndex index;
-  const auto tile = [&](int s) -> const Tile& { return space[spatial.alpha_tile[static_cast<std::size_t>(s)]]; };
-  const auto pair = [](std::int64_t high, std::int64_t low) { return high * (high + 1) / 2 + low; };
-  for (int j = 0; j < spatial.size(); ++j) {
-    for (int i = j; i < spatial.size(); ++i) {
-      for (int l = 0; l < spatial.size(); ++l) {
-        for (int k = l; k < spatial.size(); ++k) {
-          if ((tile(i).irrep ^ tile(j).irrep ^ tile(k).irrep ^ tile(l).irrep) != 0 || pair(i, j) < pair(k, l)) continue;
-          index.add({j, i, l, k}, v2_spatial_key(spatial, j, i, l, k),
-                    tile(i).size * tile(j).size * tile(k).size * tile(l).size);
-        }
-      }
-    }
-  }
-  return index;
-}
-
-}  // namespace trifuse

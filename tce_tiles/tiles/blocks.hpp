@@ -68,8 +68,6 @@ std::int64_t checked_v2_key(const TileSpace& space, int g3, int g4, int g1, int 
 BlockIndex f1_blocks(const TileSpace& space);
 BlockIndex t1_blocks(const TileSpace& space);
 BlockIndex t2_blocks(const TileSpace& space);
-/// The blocks of V2 in spin-orbital storage: <g3 g4||g1 g2> = (g3 g1|g4 g2) - (g3 g2|g4 g1).
-BlockIndex v2_blocks(const TileSpace& space);
 
 /// The tiles of spatial orbitals on which NWChem's `2eorb` storage of V2 is built. They are the alpha tiles, occupied
 /// ones first.
@@ -81,11 +79,6 @@ struct SpatialTiles {
 /// Throws InputError if a beta tile has no spatial tile with the same orbitals.
 SpatialTiles spatial_tiles(const TileSpace& space);
 
-/// Key and blocks of V2 in `2eorb` storage. j, i, l, k are numbers of spatial tiles with j <= i, l <= k and
-/// pair(i,j) >= pair(k,l), where pair(i,j) = i (i + 1) / 2 + j. A block holds (ij|kl) as v2[l,k,j,i].
-std::int64_t v2_spatial_key(const SpatialTiles& spatial, int j, int i, int l, int k);
-BlockIndex v2_spatial_blocks(const TileSpace& space, const SpatialTiles& spatial);
-
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -78,6 +78,6 @@ class FactorSource {
                         const FactorVisitor& visit) const = 0;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

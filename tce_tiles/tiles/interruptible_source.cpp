@@ -55,4 +55,4 @@ void stop_reading(const std::atomic<bool>* stop) {
   if (stop != nullptr && *stop) throw Interrupted("Stopped before the first task; nothing had been computed.");
 }
 
-}  // namespace trifuse
+}

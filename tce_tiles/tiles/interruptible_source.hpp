@@ -64,4 +64,4 @@ class InterruptibleSource final : public TileSource {
 /// Throws Interrupted if `stop` is not null and true: the input is read, and no task has begun.
 void stop_reading(const std::atomic<bool>* stop);
 
-}  // namespace trifuse
+}

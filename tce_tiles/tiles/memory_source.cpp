@@ -82,7 +82,7 @@ std::array<std::int64_t, 4> strides(const TileSpace& space, const std::array<int
   return strides_of({space[tiles[0]].size, space[tiles[1]].size, space[tiles[2]].size, space[tiles[3]].size});
 }
 
-}  // namespace
+}
 
 BlockIndex triples_v2_blocks(const TileSpace& space, bool exchange) {
   const std::array<int, 2> hole = {0, space.hole_tiles()};
@@ -164,21 +164,6 @@ MemorySource::MemorySource(TileSpace space, std::vector<double> energies, Source
   }
 }
 
-MemorySource MemorySource::copy_of(const TileSource& source) {
-  const auto energies = source.orbital_energies();
-  MemorySource copy(source.tiles(), {energies.begin(), energies.end()}, source.info(),
-                    {.integrals = source.has_integrals(), .fock = source.has_fock()});
-  for (const Block& b : copy.fock_.index.blocks()) source.read_fock(b.tiles[0], b.tiles[1], copy.fock_.writable(b));
-  for (const Block& b : copy.t1_.index.blocks()) source.read_t1(b.tiles[0], b.tiles[1], copy.t1_.writable(b));
-  for (const Block& b : copy.t2_.index.blocks()) {
-    source.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.t2_.writable(b));
-  }
-  for (const Block& b : copy.v2_.index.blocks()) {
-    source.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], copy.v2_.writable(b));
-  }
-  return copy;
-}
-
 void MemorySource::set_fock(int g6, int g5, std::span<const double> block) {
   fock_.set(checked_f1_key(space_, g6, g5), block);
 }
@@ -227,11 +212,6 @@ void MemorySource::check_complete() const {
                                  std::count(missing, tensor->is_set.end(), 0), tensor->is_set.size(), tensor->name,
                                  block.tiles[0], block.tiles[1], block.tiles[2], block.tiles[3]));
   }
-}
-
-std::unique_ptr<TileSource> retile(const TileSource& source, std::int64_t hole_tile, std::int64_t particle_tile) {
-  return retile(source, source.tiles().retiled(hole_tile, particle_tile),
-                {.integrals = source.has_integrals(), .fock = source.has_fock()});
 }
 
 /// Copies the blocks of a source into blocks with other tiles.
@@ -350,4 +330,4 @@ std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cu
   return result;
 }
 
-}  // namespace trifuse
+}

@@ -39,8 +39,6 @@ class MemorySource final : public TileSource {
   /// `energies`: eps[orbitals] in sorted order, hartree, one for each orbital of `space`. Throws UsageError if their
   /// number differs from the number of orbitals.
   MemorySource(TileSpace space, std::vector<double> energies, SourceInfo info, Contents contents);
-  /// Copies all blocks of `source` that triples need, and its Fock matrix if it has one.
-  static MemorySource copy_of(const TileSource& source);
 
   /// Each function copies `block` into the source. Layout and tiles are those of the `read_` function of the same name.
   /// Throws UsageError if the block does not exist or has a different size.
@@ -108,9 +106,6 @@ class MemorySource final : public TileSource {
 /// whether to copy integrals and Fock matrix. Reads every block of `source` once.
 std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cut, MemorySource::Contents contents);
 
-/// Copies all of `source` into memory, cut into tiles of at most these numbers of orbitals.
-std::unique_ptr<TileSource> retile(const TileSource& source, std::int64_t hole_tile, std::int64_t particle_tile);
-
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -16,4 +16,4 @@ constexpr std::int64_t pair_number(std::int64_t p, std::int64_t q) {
   return pair_count(std::max(p, q)) + std::min(p, q);
 }
 
-}  // namespace trifuse
+}

@@ -65,4 +65,4 @@ double SpinCases::violation(const Quad& tiles, std::span<const double> block) {
   return largest;
 }
 
-}  // namespace trifuse
+}

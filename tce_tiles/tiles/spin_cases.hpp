@@ -46,4 +46,4 @@ class SpinCases {
   Buffer direct_, exchanged_;
 };
 
-}  // namespace trifuse
+}

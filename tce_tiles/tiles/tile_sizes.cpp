@@ -13,4 +13,4 @@ TileSizes largest_tiles(const TileSpace& tiles) {
   return largest;
 }
 
-}  // namespace trifuse
+}

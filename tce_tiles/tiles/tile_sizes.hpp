@@ -17,6 +17,6 @@ struct TileSizes {
 /// The sizes of the largest hole tile and of the largest particle tile of a space; 0 if it has no such tile.
 TileSizes largest_tiles(const TileSpace& tiles);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -28,4 +28,4 @@ std::string to_string(AmplitudeKind kind) {
   return "?";
 }
 
-}  // namespace trifuse
+}

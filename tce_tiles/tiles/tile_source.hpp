@@ -114,6 +114,6 @@ std::string to_string(Reference reference);
 /// The name that dumps and reports use, e.g. "reg-ccsd".
 std::string to_string(AmplitudeKind kind);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

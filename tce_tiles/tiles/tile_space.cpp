@@ -15,7 +15,7 @@ namespace {
                                max_spin_orbitals));
 }
 
-}  // namespace
+}
 
 std::vector<std::int64_t> divide_into_tiles(std::int64_t n, std::int64_t tile_size) {
   if (tile_size < 1) throw UsageError(fmt::format("A tile size of {} is not possible; give 1 or more.", tile_size));
@@ -213,4 +213,4 @@ SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells
   return sorted;
 }
 
-}  // namespace trifuse
+}

@@ -158,6 +158,6 @@ SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells
 /// e.g. "occupied alpha".
 std::string to_string(OrbitalClass c);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -70,4 +70,4 @@ void WatchedSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> bl
   watch(Tensor::v2, {g3, g4, g1, g2}, block);
 }
 
-}  // namespace trifuse
+}

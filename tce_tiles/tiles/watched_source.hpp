@@ -53,4 +53,4 @@ class WatchedSource final : public TileSource {
   mutable std::atomic<std::uint64_t> high_, low_;  ///< digest: the sum of all hashes
 };
 
-}  // namespace trifuse
+}

@@ -90,7 +90,7 @@ TEST_F(BlasMemory, ThatIsTooSmallIsAnError) {
       testing::ExitedWithCode(0), "");
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}
 
 #endif

@@ -33,5 +33,5 @@ TEST(BufferPool, FreesTheOldestBuffersFirst) {
   EXPECT_EQ(pool.take(300).size(), 0u);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -32,5 +32,5 @@ TEST(Buffers, KeepTheirArrayWhenTheyMove) {
   EXPECT_NE(moved.data(), nullptr);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -64,5 +64,5 @@ TEST(Communicator, FailsForTheSameKindOfReason) {
   expect_same_kind<Interrupted>();
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -72,5 +72,5 @@ TEST(EnvironmentSettings, SilenceIsANumberOfSeconds) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

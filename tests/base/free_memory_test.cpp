@@ -86,5 +86,5 @@ TEST(FreeMemory, IsPositiveOnThisMachine) {
   EXPECT_LT(free_memory(), 0x1p60);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

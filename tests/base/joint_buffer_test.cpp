@@ -64,5 +64,5 @@ TEST(JointBuffer, WithoutPartsIsComplete) {
   EXPECT_NO_THROW(buffer.complete([](std::size_t) { throw std::runtime_error("no part"); }));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -136,5 +136,5 @@ TEST(LeastRecentlyUsed, FindsKeysOfTheSameHash) {
   compare_with_plain_table<FewValues>();
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -20,5 +20,5 @@ TEST(Path, HasNoNullCharacter) {
   expect_failure<UsageError>([&] { OutputFile(cut, {}); }, "contains a null character");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

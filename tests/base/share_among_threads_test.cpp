@@ -85,9 +85,9 @@ TEST(SharedLoops, ThrowWhatOneThreadWouldThrow) {
 TEST(SharedLoops, TakeTurnsInAscendingOrder) {
   std::vector<std::size_t> order;
   std::atomic<int> done{0};
-  share_with_turns<Calls>(count, thread_count, true, [&](std::size_t n, Calls&, std::unique_lock<std::mutex>& turn) {
+  share_with_lock<Calls>(count, thread_count, true, [&](std::size_t n, Calls&, std::unique_lock<std::mutex>& lock) {
     order.push_back(n);
-    if (n % 2 == 0) turn.unlock();
+    if (n % 2 == 0) lock.unlock();
     ++done;
   });
   std::vector<std::size_t> ascending(count);
@@ -96,8 +96,8 @@ TEST(SharedLoops, TakeTurnsInAscendingOrder) {
   EXPECT_EQ(done, static_cast<int>(count));
   // If a call fails in its turn, the calls that have begun still end.
   EXPECT_EQ(failure_of([&] {
-              share_with_turns<Calls>(count, thread_count, true,
-                                      [&](std::size_t n, Calls&, std::unique_lock<std::mutex>&) { fail_late(n); });
+              share_with_lock<Calls>(count, thread_count, true,
+                                     [&](std::size_t n, Calls&, std::unique_lock<std::mutex>&) { fail_late(n); });
             }),
             "300");
 }
@@ -113,5 +113,5 @@ TEST(SharedLoops, StartThreadsInsideAParallelRegionOnlyIfNew) {
   EXPECT_EQ(std::set<std::thread::id>(by_new.begin(), by_new.end()).size(), std::size_t{thread_count});
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

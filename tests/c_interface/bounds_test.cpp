@@ -234,5 +234,5 @@ TEST_F(Descriptions, OfMoreThanMemoryHolds) {
   expect_status(status, TRIFUSE_BAD_SYSTEM, "memory");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

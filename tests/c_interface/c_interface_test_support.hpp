@@ -90,4 +90,4 @@ inline std::int32_t read_from(void* context, std::int32_t tensor, const std::int
   return status.code;
 }
 
-}  // namespace trifuse::testing
+}

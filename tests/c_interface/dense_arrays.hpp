@@ -55,4 +55,4 @@ struct DenseDescription {
   trifuse_arrays all{};
 };
 
-}  // namespace trifuse::testing
+}

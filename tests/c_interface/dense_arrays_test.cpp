@@ -226,5 +226,5 @@ TEST_F(DenseArrays, LeftAmplitudesNeedNoIntegrals) {
   trifuse_delete_amplitudes(&right);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -157,5 +157,5 @@ INSTANTIATE_TEST_SUITE_P(Nwchem, ExchangeIntegrals,
                                            Case{"ch2_631g_c1_uhf_t3", TRIFUSE_UHF}),
                          [](const auto& one) { return std::string(one.param.dump); });
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

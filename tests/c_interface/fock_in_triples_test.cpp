@@ -68,5 +68,5 @@ TEST(FockInTriples, OfADescriptionGivesTheNumberOfTheDump) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

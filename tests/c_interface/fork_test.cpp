@@ -83,5 +83,5 @@ TEST(Fork, BeforeAnythingIsComputedWorks) {
   EXPECT_NEAR(computed(), known, 1e-10);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -171,5 +171,5 @@ TEST_F(Handles, BelongToAllThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

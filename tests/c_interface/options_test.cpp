@@ -54,5 +54,5 @@ TEST(Options, AreCheckedByEachCalculation) {
   expect_refused([](CalculationOptions& o) { o.journal.assign(5000, 'x'); }, "path of the journal");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

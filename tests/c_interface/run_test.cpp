@@ -326,5 +326,5 @@ TEST(Run, ALongRunEndsSoonAfterItIsCancelled) {
   EXPECT_GE(second.seen.back().first, done);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -50,5 +50,5 @@ TEST(RunWatch, CallsNothingIfNobodyFollowsTheRun) {
   EXPECT_EQ(watch.stop(), nullptr);
 }
 
-}  // namespace
-}  // namespace trifuse::c_interface
+}
+}

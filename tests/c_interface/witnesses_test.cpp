@@ -265,5 +265,5 @@ TEST_F(Witnesses, AndTrustAreBounded) {
   expect_success(open.status);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

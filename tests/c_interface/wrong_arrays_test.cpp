@@ -395,5 +395,5 @@ TEST_P(WrongArrays, MeetTheSentencesOfFiles) {
 INSTANTIATE_TEST_SUITE_P(All, WrongArrays, ::testing::Bool(),
                          [](const auto& restricted) { return restricted.param ? "Rhf" : "Uhf"; });
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -74,5 +74,5 @@ TEST_F(CalculationWithAJournal, UsesTheTilesOfTheJournal) {
   EXPECT_EQ(calculate(*source, options).tasks_from_journal, small.tasks);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -8,6 +8,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/transformed_source.hpp"
@@ -19,7 +20,7 @@ using namespace trifuse::testing;
 
 /// A source with the same numbers and another description.
 std::unique_ptr<MemorySource> described(const TileSource& source, const SourceInfo& info, bool integrals = true) {
-  const MemorySource from = MemorySource::copy_of(source);
+  const MemorySource from = copy_of(source);
   auto to = std::make_unique<MemorySource>(
       from.tiles(), std::vector<double>(from.orbital_energies().begin(), from.orbital_energies().end()), info,
       MemorySource::Contents{integrals, false});
@@ -154,7 +155,7 @@ TEST_F(ACalculation, RefusesALeftSideWithOtherOrbitalEnergies) {
 
 TEST_F(ACalculation, TakesALeftSideInOtherTiles) {
   const auto other = make_synthetic_source(other_amplitudes(closed_shell(3, 4)));
-  const auto in_other_tiles = retile(*other, 1, 3);
+  const auto in_other_tiles = copy_in_tiles(*other, 1, 3);
   const auto expected = numbers_of(calculate(*water, options_for(), other.get()));
   EXPECT_EQ(numbers_of(calculate(*water, options_for(), in_other_tiles.get())), expected);
 }
@@ -224,5 +225,5 @@ TEST_F(ACalculation, HasSpinCasesThatAddUp) {
   EXPECT_EQ(cases[1].e_paren_t, cases[2].e_paren_t);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

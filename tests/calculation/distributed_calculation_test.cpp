@@ -246,5 +246,5 @@ TEST(DistributedCalculationWithArrays, IsRefusedIfThePartOfARankDoesNotFit) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -358,5 +358,5 @@ TEST(FactorsOfRanks, AreNotCheckedFurtherIfOneRankStops) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

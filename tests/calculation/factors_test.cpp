@@ -107,5 +107,5 @@ TEST_P(CalculationWithFactors, ContinuesItsJournal) {
   EXPECT_EQ(numbers_of(again), expected);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -160,5 +160,5 @@ TEST(FingerprintOfAProblem, MakesNoIntegralsFromFactors) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

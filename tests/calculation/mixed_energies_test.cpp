@@ -211,5 +211,5 @@ TEST(MixedEnergies, OfNoTasksAreZero) {
   EXPECT_TRUE(estimate.corrected().empty());
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -220,5 +220,5 @@ TEST_F(AMixedCalculation, RefusesImpossibleOptions) {
       "A target error is for mixed precision");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

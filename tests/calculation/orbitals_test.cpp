@@ -283,5 +283,5 @@ TEST(FockInTriples, HasAllItsValuesInADump) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -145,5 +145,5 @@ TEST(TriplesBeyondDoubles, AreToldOf) {
   EXPECT_TRUE(calculate(source, options).warnings.empty());
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

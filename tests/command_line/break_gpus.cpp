@@ -48,4 +48,4 @@ __attribute__((constructor)) void begin() {
   if (pthread_create(&thread, nullptr, wait_and_break, nullptr) == 0) pthread_detach(thread);
 }
 
-}  // namespace
+}

@@ -270,5 +270,5 @@ TEST(CpuExecutor, NeedsTheMemoryThatItAnnounces) {
   EXPECT_LT(cpu_executor_memory(one.problem, tiles, {2, 4}).per_worker, of_one.per_worker);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

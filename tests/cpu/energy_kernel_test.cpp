@@ -226,5 +226,5 @@ TEST(EnergyKernel, SurvivesAZeroDenominatorOfAnElementThatIsZero) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -185,5 +185,5 @@ TEST(TheEnergy, IgnoresZeroDenominatorsOfElementsThatVanish) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

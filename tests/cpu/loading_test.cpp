@@ -121,5 +121,5 @@ INSTANTIATE_TEST_SUITE_P(SpinFormulation, Loading,
                            return test.param == SpinFormulation::spin_orbital ? "orbital" : "adapted";
                          });
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -86,5 +86,5 @@ TEST_F(MissingIrreps, AreHandledInMoleculesOfAnySymmetry) {
   EXPECT_GT(without_products, 0);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -72,5 +72,5 @@ TEST_P(OtherMethodsFor, AreLinearInTheWeight) {
 
 INSTANTIATE_TEST_SUITE_P(Every, OtherMethodsFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -146,5 +146,5 @@ TEST(EnergyFromPyscfsDumps, AgreesWithABruteForceProgramForTwoSides) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -95,5 +95,5 @@ TEST(Scatter, ReadsASourceWithGaps) {
   EXPECT_EQ(found.target, expected.target);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

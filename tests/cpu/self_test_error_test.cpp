@@ -48,5 +48,5 @@ TEST(MixedPrecision, OfTheMoleculeOfTheSelfTestHasErrorsFarBelowItsLimit) {
   EXPECT_GT(worst, limit / 1000);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

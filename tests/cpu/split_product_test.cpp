@@ -156,5 +156,5 @@ TEST(SplitProduct, IsScaledWithItsOperands) {
   EXPECT_EQ(matrices.split(), std::vector<double>(product.size(), 0.0));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

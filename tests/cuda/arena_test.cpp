@@ -127,5 +127,5 @@ TEST(Arena, IgnoresOffsetsThatAreNotAllocated) {
   EXPECT_TRUE(arena.allocate(2 * unit));
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

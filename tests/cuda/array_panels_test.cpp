@@ -91,5 +91,5 @@ TEST_P(ArrayPanels, HaveTheNumbersOfTheHostsPanels) {
 
 INSTANTIATE_TEST_SUITE_P(ClosedShells, ArrayPanels, ::testing::ValuesIn(closed_shells()), molecule_name);
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

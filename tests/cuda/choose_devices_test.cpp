@@ -117,5 +117,5 @@ TEST(NominalRate, FollowsTheFp64Units) {
   EXPECT_GT(nominal_rate(device(0, 7, 5)), 0.0);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -353,5 +353,5 @@ TEST(CtaTiles, AreAppended) {
   EXPECT_EQ(cta_tiles[one].task, 1u);
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -319,7 +319,7 @@ TEST(TilesThatFit, AreCutNoFurtherThanNeeded) {
 
 // A launch is full after `max_cta_tiles`, and the last task adds its own.
 TEST(DeviceBudget, HasRoomForTheProgramAndTheSumsOfALaunch) {
-  constexpr int particles = 32, holes = largest_hole_tile;  // default_cuda_tile_sizes()
+  constexpr int particles = 32, holes = largest_hole_tile;  // the largest of default_tiling() for GPUs
   TaskData largest = single_task({particles, particles, particles, holes, holes, holes});
   for (const Shape& shape : BulkKernels::shapes) {
     CtaTiling tiling(shape);
@@ -381,5 +381,5 @@ TEST(DeviceBudget, TellsTheTilesInAdvanceIfMemoryIsAmple) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

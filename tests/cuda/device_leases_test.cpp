@@ -102,5 +102,5 @@ TEST_F(DeviceLeasesTest, AMovedLeaseIsGivenBackOnce) {
   EXPECT_FALSE(waits(later({{0, 100}})));
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

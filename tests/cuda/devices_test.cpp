@@ -37,5 +37,5 @@ TEST(Devices, NeedABuildWithCuda) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

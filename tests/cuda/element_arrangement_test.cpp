@@ -208,5 +208,5 @@ TEST(ArrangementChange, MovesEveryElementToItsPlace) {
   EXPECT_GE(pairs, 6) << "between a and b alone half of the elements stay in their registers";
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

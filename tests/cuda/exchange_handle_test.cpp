@@ -36,5 +36,5 @@ TEST(ExchangeHandle, ThatIsDamagedIsIgnored) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -9,6 +9,7 @@
 
 #include "cxx/cuda/schedule/split_half_blocks.hpp"
 #include "tests/support/float_slices.hpp"
+#include "tests/support/packed_panels.hpp"
 
 namespace trifuse::gpu {
 namespace {
@@ -255,5 +256,5 @@ TEST(VvooBlocks, HaveEveryElementAtItsOffsetAndZerosElsewhere) {
   expect_packing<Fp64>(PanelKind::vvoo);
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

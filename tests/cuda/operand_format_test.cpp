@@ -167,5 +167,5 @@ TEST(CompiledPrecisions, AreFoundByTheirFormat) {
   EXPECT_EQ(calls, all);
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -79,5 +79,5 @@ TEST(PanelOwners, MayBeAbsent) {
   });
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

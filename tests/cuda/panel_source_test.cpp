@@ -129,5 +129,5 @@ TEST(PanelSources, ArePeersOnlyForTheMemoryThatCanBeRead) {
   });
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -253,5 +253,5 @@ TEST(ProductIndex, IsInvertedByAxesOfProduct) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -357,5 +357,5 @@ TEST(SlabPlacement, LeavesRoomForTheSlabsOfAnyPanel) {
   });
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -99,5 +99,5 @@ TEST(SlabTable, FindsLocationsThatDoNotOverlap) {
   EXPECT_GT(found, 0);
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

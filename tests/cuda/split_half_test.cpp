@@ -19,10 +19,10 @@ namespace trifuse::gpu {
 namespace {
 
 double high_of(double x) {
-  return SplitHalf::number_of(SplitHalf::slice_of(x, 0));
+  return number_of(SplitHalf::slice_of(x, 0));
 }
 double sum_of_slices(double x) {
-  return high_of(x) + SplitHalf::number_of(SplitHalf::slice_of(x, 1));
+  return high_of(x) + number_of(SplitHalf::slice_of(x, 1));
 }
 
 // IEEE 754 binary16: sign, five bits of the exponent with bias 15, ten bits of the fraction.
@@ -38,7 +38,7 @@ TEST(SplitHalf, HasTheBitsOfFp16Numbers) {
     if (bits >> 10 == 31) continue;
     for (const unsigned sign : {0u, 0x8000u}) {
       const auto half = static_cast<std::uint16_t>(bits | sign);
-      const double x = SplitHalf::number_of(half);
+      const double x = number_of(half);
       EXPECT_EQ(SplitHalf::nearest(x), x);
       EXPECT_EQ(SplitHalf::bits_of(x), half);
     }
@@ -232,5 +232,5 @@ TYPED_TEST(ScaleGroupsIn, KeepTheBitsOfSmallNumbersBesideLargeOnes) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

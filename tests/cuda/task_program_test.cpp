@@ -319,5 +319,5 @@ TEST(Program, CountsTheOperationsOfAnElement) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -67,4 +67,4 @@ inline std::vector<CheckedBlock> checked_blocks(const std::string& content) {
   return blocks;
 }
 
-}  // namespace trifuse::testing
+}

@@ -130,5 +130,5 @@ TEST_F(DamagedDumps, OfNwchemWithoutItsOutputEndInAnEnergyOrASentence) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

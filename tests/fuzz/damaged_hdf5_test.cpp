@@ -196,5 +196,5 @@ TEST_P(DamagedHdf5, EndsInTheRightEnergyOrASentence) {
 INSTANTIATE_TEST_SUITE_P(Of, DamagedHdf5, ::testing::ValuesIn(dump_names()),
                          [](const auto& test) { return test.param; });
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -146,4 +146,4 @@ inline Trial try_numbers(const Input& right, const Input* left, bool file) {
   return trial;
 }
 
-}  // namespace trifuse::testing
+}

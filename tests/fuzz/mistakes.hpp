@@ -417,4 +417,4 @@ inline const std::vector<Mistake>& mistakes() {
   return table;
 }
 
-}  // namespace trifuse::testing
+}

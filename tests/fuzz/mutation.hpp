@@ -314,4 +314,4 @@ class Mutation {
   std::string description_;
 };
 
-}  // namespace trifuse::testing
+}

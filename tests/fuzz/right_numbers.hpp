@@ -135,4 +135,4 @@ class RightNumbers {
   }
 };
 
-}  // namespace trifuse::testing
+}

@@ -139,4 +139,4 @@ inline void run_trials(std::size_t attempts, const std::function<Trial(std::size
   ::munmap(memory, sizeof(Shared));
 }
 
-}  // namespace trifuse::testing
+}

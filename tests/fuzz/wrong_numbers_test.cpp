@@ -175,5 +175,5 @@ INSTANTIATE_TEST_SUITE_P(At, WrongNumbers, ::testing::ValuesIn(doors()), [](cons
   return name;
 });
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

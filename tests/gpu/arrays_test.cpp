@@ -86,5 +86,5 @@ TEST_F(ArraysOnGpu, OfOrbitalsThatAreNotCanonicalAreNotPackedInPlace) {
   EXPECT_LT(relative_difference(numbers_of(calculate(*source, options)), expected), 1e-12);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -171,5 +171,5 @@ TEST_F(CudaExecutorOnGpu, GivesTheSameEnergiesOnEveryDevice) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

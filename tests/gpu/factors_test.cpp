@@ -84,5 +84,5 @@ TEST_F(FactorsOnGpu, MakePanelsAgainWithLittleMemory) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

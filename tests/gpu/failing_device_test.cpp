@@ -66,5 +66,5 @@ TEST_F(FailingDevice, LeavesTheSlabsOfAnotherOneToCores) {
   EXPECT_EXIT(compute_with_failing_device(*source, {0, 1}), ::testing::ExitedWithCode(0), "trap 0, 1 warnings");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -150,4 +150,4 @@ inline void expect_agreement(
   }
 }
 
-}  // namespace trifuse::testing
+}

@@ -141,5 +141,5 @@ TEST_F(RefusedCudaOptions, NameADeviceThatDoesNotExist) {
   expect_refusal(none, "No GPU was named");
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

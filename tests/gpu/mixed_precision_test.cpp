@@ -123,5 +123,5 @@ TEST_F(MixedPrecision, RefusesKernelsInDoublePrecision) {
   EXPECT_THROW(make_cuda_executor(owned.problem, owned.right->tiles(), options), UsageError);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

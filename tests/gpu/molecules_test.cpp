@@ -88,5 +88,5 @@ std::vector<std::string> rohf_dumps() {
 INSTANTIATE_TEST_SUITE_P(Every, StandardRohfGpuEnergyFromNwchemsFiles, ::testing::ValuesIn(rohf_dumps()),
                          [](const auto& test) { return test.param; });
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -150,5 +150,5 @@ TEST_F(PeerGpus, MayHaveLittleMemory) {
   EXPECT_TRUE(none_owned) << "there was always room for owned panels";
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

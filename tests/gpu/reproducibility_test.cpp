@@ -90,5 +90,5 @@ TEST_F(SameBits, AreGivenByWholeCalculations) {
   EXPECT_EQ(numbers_of(calculate(*source, options)), first);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

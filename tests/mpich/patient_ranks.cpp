@@ -5,7 +5,7 @@ namespace {
 
 using Progress = unsigned (*)(void* worker);
 
-}  // namespace
+}
 
 /// A library to be loaded before a program's own (LD_PRELOAD): a rank of MPICH that waits for a message sleeps for a
 /// moment after each look. MPICH itself never gives way. With more ranks than cores, the waiting ranks would take most

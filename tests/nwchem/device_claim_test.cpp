@@ -56,5 +56,5 @@ TEST(DeviceClaim, IsRefusedToOtherProcesses) {
   close(told[1]);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -30,5 +30,5 @@ class ChosenDevice : public ::testing::Environment {
 
 const auto* const chosen = ::testing::AddGlobalTestEnvironment(new ChosenDevice);
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -198,5 +198,5 @@ TEST_P(FailingGpu, EndsTheHostProgramWithASentence) {
 INSTANTIATE_TEST_SUITE_P(Every, FailingGpu,
                          ::testing::Values(Moment::after_recording, Moment::in_dev_mem, Moment::after_a_good_task));
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -147,7 +147,7 @@ TEST(Device, IsNotChosenWithSettingsThatTheSymbolsDoNotFollow) {
 #if !defined(__SANITIZE_ADDRESS__)
 /// Counted page by page. /proc/self/statm may lag behind by dozens of pages.
 std::size_t resident_pages() {
-  const double kilobytes = number_in("/proc/self/smaps_rollup", "Rss:").value_or(0.0);
+  const double kilobytes = number_in_file("/proc/self/smaps_rollup", "Rss:").value_or(0.0);
   return static_cast<std::size_t>(kilobytes / 4.0);
 }
 
@@ -176,5 +176,5 @@ TEST(Memory, IsFlatAfterManyTasks) {
 }
 #endif
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -133,5 +133,5 @@ TEST_F(NwchemOptions, AreNamedInTheWordsOfTheInput) {
             "use a larger trifuse:tile_size, or with trifuse:precision mixed fewer OMP_NUM_THREADS.");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -211,5 +211,5 @@ TEST_F(Routine, RefusesWhatCannotBe) {
   expect_refused(refused([](auto& job) { job.nob = -5; }), TRIFUSE_BAD_INPUT, "-5 tiles");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -81,4 +81,4 @@ inline constexpr std::array<Row, 9> d2_rows = {{{{0, 1, 2}, {0, 1, 2}, -1},
                                                 {{2, 0, 1}, {1, 2, 0}, -1},
                                                 {{2, 0, 1}, {0, 2, 1}, +1}}};
 
-}  // namespace trifuse::testing
+}

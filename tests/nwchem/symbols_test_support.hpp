@@ -156,4 +156,4 @@ class SymbolsTest : public ::testing::Test {
   static inline const std::vector<double> numbers = std::vector<double>(81, 1.0);
 };
 
-}  // namespace trifuse::testing
+}

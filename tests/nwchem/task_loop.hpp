@@ -186,4 +186,4 @@ class TaskLoop {
   std::vector<double> block_, t_, v_;  // buffers of the host program, reused for each call
 };
 
-}  // namespace trifuse::testing
+}

@@ -21,5 +21,5 @@ TEST_P(EnergyThroughNwchemsSymbols, IsThePrintedOne) {
 INSTANTIATE_TEST_SUITE_P(Every, EnergyThroughNwchemsSymbols, ::testing::ValuesIn(good_dumps()),
                          [](const auto& test) { return test.param; });
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -309,5 +309,5 @@ TEST_F(LostDevice, OnTheWayToTheMemoryOfThisProcess) {
   expect_loss([&] { job.record(recorder); });
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -181,5 +181,5 @@ TEST(FactorProducts, ReadAllSlabsOfTheLayoutAndNoOther) {
   });
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

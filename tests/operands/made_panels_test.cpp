@@ -135,5 +135,5 @@ TEST(MadePanels, GiveTheEnergiesOfStoredIntegrals) {
   });
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

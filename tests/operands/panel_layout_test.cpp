@@ -91,5 +91,5 @@ TEST(PanelLayout, LetsEitherSideReadItsPartOfARightPanel) {
   EXPECT_GT(right_panels, 0);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -196,5 +196,5 @@ TEST_P(RemotePanelsUnderLoad, AreRightForAllThreads) {
   EXPECT_LE(traffic.max_bytes, std::max<std::int64_t>(GetParam(), 1 + 4 * threads) * with_margin);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

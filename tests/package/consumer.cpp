@@ -24,7 +24,7 @@ double triples_energy(const trifuse::Executor& executor, const std::vector<trifu
   return sum;
 }
 
-}  // namespace
+}
 
 int main() {
   trifuse::SyntheticMolecule molecule;

@@ -106,5 +106,5 @@ TEST(CallerThread, RefusesCallsWhenItDoesNotServe) {
   expect_failure<Error>([&] { caller.call([] {}); }, "does not process calls");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -98,5 +98,5 @@ TEST_F(RanksInBlocks, GetTheOrderOfThePlanIfNoneWantsBlocks) {
   expect_order({0, 0}, 0);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -268,5 +268,5 @@ TEST(DynamicScheduler, GivesASlowRankSmallChunks) {
   EXPECT_EQ(ranks_to_divide_for({1e6, 1.0}), 2000);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

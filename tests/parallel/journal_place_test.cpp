@@ -10,6 +10,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/journal.hpp"
+#include "tests/parallel/finished_tasks.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/support/unprivileged.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -91,7 +92,7 @@ TEST_F(AJournalOnAFullDisk, FailsAtOnceWhenItsHeaderDoesNotFit) {
     const FileSizeLimit limit(bytes);
     expect_failure<SystemError>([&] { open_journal(path); }, path + " cannot be written");
   }
-  EXPECT_EQ(open_journal(path).finished_count(), 0u) << "the beginning of a header is no obstacle";
+  EXPECT_EQ(finished_tasks(open_journal(path), task_count), 0u) << "the beginning of a header is no obstacle";
 }
 
 TEST_F(AJournalOnAFullDisk, KeepsTheRecordsBeforeTheOneThatDidNotFit) {
@@ -110,10 +111,10 @@ TEST_F(AJournalOnAFullDisk, KeepsTheRecordsBeforeTheOneThatDidNotFit) {
     }
     EXPECT_EQ(written, whole);
     Journal journal = open_journal(path);
-    EXPECT_EQ(journal.finished_count(), whole);
+    EXPECT_EQ(finished_tasks(journal, task_count), whole);
     journal.append(written, WorkerKind::cpu, energies);
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -120,5 +120,5 @@ TEST(PeerExchange, AsksNoExecutorThatIsAlone) {
   EXPECT_EQ(failures, std::vector<std::string>(2));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

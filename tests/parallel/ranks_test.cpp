@@ -292,5 +292,5 @@ TEST(AssignWork, HalvesTheRateOfRanksWithOneGpu) {
   EXPECT_DOUBLE_EQ(assignments[2].total_rate, 60e12);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

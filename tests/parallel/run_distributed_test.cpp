@@ -105,5 +105,5 @@ TEST_F(DistributedTasks, StopsOnAllRanksWhenOneIsAskedTo) {
   EXPECT_NE(failures[1].find("Rank 0 failed: Stopped before"), std::string::npos) << failures[1];
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

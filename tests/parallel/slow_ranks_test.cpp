@@ -134,5 +134,5 @@ TEST_F(SlowRanks, ThatHelpShortenAJobByNearlyWhatTheyCan) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -150,5 +150,5 @@ INSTANTIATE_TEST_SUITE_P(Of, FittedNumbers,
                                            mixed_spin_adapted),
                          name_of);
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -7,6 +7,7 @@
 
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/prediction/prediction.hpp"
+#include "tests/prediction/all_bytes_sent.hpp"
 #include "tests/support/float_slices.hpp"
 #include "tests/support/molecules.hpp"
 
@@ -82,7 +83,7 @@ TEST(Inspection, KnowsTheBytesThatTheHostHas) {
   for (const double size : sizes) host += size;
   EXPECT_EQ(host, 8.0 * static_cast<double>(PanelLayout::required_doubles(one.problem, one.plan.tiles)));
   // On the device holes are filled up to fours, 6 to 8 of them.
-  EXPECT_GT(one.inspection.all_bytes_on_device(), one.inspection.all_bytes_sent());
+  EXPECT_GT(one.inspection.all_bytes_on_device(), all_bytes_sent(one.inspection));
 }
 
 TEST(Inspection, KnowsTheSlabsOfMadePanels) {
@@ -203,16 +204,14 @@ TEST(Inspection, FollowsTheFormatOfTheOperands) {
   }
 }
 
-TEST(Inspection, NeedsEachPanelOnceForTasksTogether) {
+TEST(Inspection, ListsPanelsThatTasksShare) {
   const Inspected each = examples().front();
-  const Inspection& inspection = each.inspection;
-  const std::size_t end = inspection.tasks();
-  EXPECT_NEAR(inspection.needed_bytes(0, end), inspection.all_bytes_sent(), 1e-9 * inspection.all_bytes_sent());
-  EXPECT_EQ(inspection.needed_bytes(3, 3), 0.0);
   double apart = 0.0;
-  for (std::size_t t = 0; t < end; ++t) apart += inspection.needed_bytes(t, t + 1);
-  EXPECT_GT(apart, 2.0 * inspection.all_bytes_sent());
+  for (std::size_t t = 0; t < each.inspection.tasks(); ++t) {
+    for (const std::uint32_t panel : each.inspection.panels(t)) apart += each.inspection.bytes_sent(panel);
+  }
+  EXPECT_GT(apart, 2.0 * all_bytes_sent(each.inspection));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -182,5 +182,5 @@ TEST(Measured, SingleTasksInMixedPrecisionTakeAboutWhatIsPredicted) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -48,5 +48,5 @@ TEST(PanelMemory, KeepsWhatWasUsedLast) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

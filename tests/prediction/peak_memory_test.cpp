@@ -87,5 +87,5 @@ TEST(PeakMemoryOfARank, ContainsCopiesOfPanelsOfOtherRanks) {
   EXPECT_GT(large.predict(2, 0).fetched_bytes, static_cast<double>(DistributedOperands::passed_bytes));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

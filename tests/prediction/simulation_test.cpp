@@ -9,6 +9,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/prediction/prediction.hpp"
+#include "tests/prediction/all_bytes_sent.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {
@@ -84,8 +85,8 @@ TEST_F(Simulated, SendsPanelsAgainWhereThereIsNoRoomForThem) {
   const Simulation all = run(settings(2));
   EXPECT_EQ(all.panels_dropped, 0);
   EXPECT_NEAR(all.bytes_sent, all.bytes_needed, 1e-6 * all.bytes_needed);
-  EXPECT_LE(all.bytes_sent, 2.0 * inspection_.all_bytes_sent() * (1.0 + 1e-9));
-  EXPECT_GE(all.bytes_sent, inspection_.all_bytes_sent() * (1.0 - 1e-9));
+  EXPECT_LE(all.bytes_sent, 2.0 * all_bytes_sent(inspection_) * (1.0 + 1e-9));
+  EXPECT_GE(all.bytes_sent, all_bytes_sent(inspection_) * (1.0 - 1e-9));
   SimulationSettings narrow = settings(2);
   narrow.panel_bytes = 3.0 * inspection_.largest_task_bytes();
   const Simulation limited = run(narrow);
@@ -127,7 +128,7 @@ TEST_F(SimulatedFactors, SlabsAreSentAndPanelsAreMade) {
   EXPECT_NEAR(all.making_busy, all.made_operations / machine_.rate_factors, 1e-9 * all.making_busy);
   EXPECT_NEAR(all.gpu_busy, kernels_ + all.making_busy, 1e-9 * kernels_);
   EXPECT_EQ(all.slabs_sent, static_cast<std::int64_t>(made_->slab_count()));
-  EXPECT_NEAR(all.bytes_sent, made_->all_bytes_sent(), 1e-9 * all.bytes_sent);
+  EXPECT_NEAR(all.bytes_sent, all_bytes_sent(*made_), 1e-9 * all.bytes_sent);
   EXPECT_NEAR(all.bytes_sent, all.bytes_needed, 1e-9 * all.bytes_sent);
   const Simulation stored = Simulated::run(Simulated::settings(1));
   EXPECT_LT(all.bytes_sent, 0.6 * stored.bytes_sent);
@@ -372,5 +373,5 @@ TEST(Machine, NumbersCanBeChangedByName) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -81,5 +81,5 @@ TEST_F(SlabLimits, CountThePaddingOfASlab) {
   EXPECT_FALSE(gpu::owner_keeps(0, 1, 255));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -9,6 +9,7 @@
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/prediction/inspector.hpp"
 #include "cxx/prediction/panel_memory.hpp"
+#include "tests/prediction/all_bytes_sent.hpp"
 #include "tests/support/molecules.hpp"
 
 namespace trifuse::testing {
@@ -133,10 +134,10 @@ TEST_P(SentInOrder, BlocksSendFarLess) {
   // A cache that holds all panels: the order of the plan, and each panel once.
   EXPECT_EQ(gpu::particle_block(static_cast<std::int64_t>(1.1 * all), 0, demand), 0);
   const Sent once = sent_in_order(inspection, blocked_order(plan.tasks, plan.tiles, 0), 1.1 * all);
-  EXPECT_NEAR(once.panels + once.slabs, inspection.all_bytes_sent(), 1e-9 * inspection.all_bytes_sent());
+  EXPECT_NEAR(once.panels + once.slabs, all_bytes_sent(inspection), 1e-9 * all_bytes_sent(inspection));
 }
 
 INSTANTIATE_TEST_SUITE_P(Auxiliary, SentInOrder, ::testing::Values(0, 1500));
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

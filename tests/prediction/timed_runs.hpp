@@ -141,4 +141,4 @@ inline std::vector<TimedRun> unfitted_runs() {
           {several, timed_molecule(80, 320), spin_adapted, 4, 8, 0, 76.80}};
 }
 
-}  // namespace trifuse::testing
+}

@@ -14,6 +14,7 @@
 #include "cxx/calculation/context.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/factored_source.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/problems.hpp"
@@ -34,7 +35,7 @@ CalculationOptions semicanonical() {
 
 /// The source in rotated orbitals, with several tiles for each class and irrep.
 std::unique_ptr<TileSource> rotated_and_cut(const TileSource& source, unsigned seed) {
-  return retile(*rotated_source(source, random_rotations(source.tiles(), seed)), 2, 3);
+  return copy_in_tiles(*rotated_source(source, random_rotations(source.tiles(), seed)), 2, 3);
 }
 
 /// A source that may differ from the sources of other ranks.
@@ -117,7 +118,7 @@ TEST(SemicanonicalOrbitals, HaveTheSameBitsForAnyNumberOfBlasThreads) {
 
 /// All numbers of a source, block after block.
 std::vector<double> everything_in(const TileSource& source) {
-  const MemorySource copy = MemorySource::copy_of(source);
+  const MemorySource copy = copy_of(source);
   std::vector<double> numbers(copy.orbital_energies().begin(), copy.orbital_energies().end());
   const auto add = [&](std::span<const double> block) { numbers.insert(numbers.end(), block.begin(), block.end()); };
   for (const Block& b : copy.fock_index().blocks()) add(copy.fock(b.tiles[0], b.tiles[1]));
@@ -134,7 +135,7 @@ TEST(SemicanonicalOrbitals, AreTheRotatedOnesInEveryBlock) {
     const auto rotated = rotated_and_cut(*source, 5);
     SemicanonicalSource result(*rotated, *rotated);
     result.rotate(nullptr);
-    const std::vector<double> found = everything_in(result), expected = everything_in(*retile(*source, 2, 3));
+    const std::vector<double> found = everything_in(result), expected = everything_in(*copy_in_tiles(*source, 2, 3));
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t n = 0; n < found.size(); ++n) EXPECT_NEAR(std::abs(found[n]), std::abs(expected[n]), 1e-12) << n;
   }
@@ -325,7 +326,7 @@ TEST(SemicanonicalOrbitals, NeedOnlyAPartOfTheMemoryOnEachRank) {
 
 TEST(SemicanonicalOrbitals, NeedAFockMatrix) {
   const auto source = make_synthetic_source(open_shell(Reference::rohf, {3, 2, 3, 4}));
-  const MemorySource complete = MemorySource::copy_of(*source);
+  const MemorySource complete = copy_of(*source);
   const MemorySource without_fock(complete.tiles(),
                                   {complete.orbital_energies().begin(), complete.orbital_energies().end()},
                                   complete.info(), {.integrals = true, .fock = false});
@@ -339,5 +340,5 @@ TEST(SemicanonicalOrbitals, AreRefusedForOtherReferencesThanRohf) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -41,4 +41,4 @@ class ArraysOfMolecule {
   std::unique_ptr<TileSource> source_;
 };
 
-}  // namespace trifuse::testing
+}

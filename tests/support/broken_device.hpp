@@ -68,4 +68,4 @@ class DeviceMemory {
   bool taken_ = false;
 };
 
-}  // namespace trifuse::testing
+}

@@ -59,4 +59,4 @@ inline double relative_difference(const std::vector<double>& x, const std::vecto
   return scale > 0.0 ? difference / scale : 1.0;
 }
 
-}  // namespace trifuse::testing
+}

@@ -22,4 +22,4 @@ class EnvironmentVariable {
   std::optional<std::string> before_;
 };
 
-}  // namespace trifuse::testing
+}

@@ -41,4 +41,4 @@ inline std::filesystem::path pyscf_data() {
   return test_data().parent_path() / "pyscf" / "data";
 }
 
-}  // namespace trifuse::testing
+}

@@ -150,4 +150,4 @@ void for_each_factored_problem(Check check) {
   }
 }
 
-}  // namespace trifuse::testing
+}

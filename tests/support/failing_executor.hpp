@@ -59,4 +59,4 @@ class FailingExecutor final : public Executor {
   mutable std::atomic<int> made_{0}, batches_{0}, failures_{0};
 };
 
-}  // namespace trifuse::testing
+}

@@ -53,4 +53,4 @@ using TwoFloats = FloatSlices<2>;
 template <typename Precision>
 using FmaIn = Configuration<Precision, Fma, Staging::cooperative, 2, 2, 2, 1>;
 
-}  // namespace trifuse::gpu
+}

@@ -148,4 +148,4 @@ class HeldArrays {
   std::vector<CallerArray> arrays_;
 };
 
-}  // namespace trifuse::testing
+}

@@ -54,4 +54,4 @@ class MadeUpExecutor final : public Executor {
   int workers_ = 0;
 };
 
-}  // namespace trifuse::testing
+}

@@ -80,4 +80,4 @@ inline std::string as_test_name(std::string text) {
 }
 inline const auto molecule_name = [](const auto& test) { return as_test_name(test.param.name); };
 
-}  // namespace trifuse::testing
+}

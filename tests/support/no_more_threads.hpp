@@ -33,4 +33,4 @@ class NoMoreThreads {
   std::size_t usual_ = 0;
 };
 
-}  // namespace trifuse::testing
+}

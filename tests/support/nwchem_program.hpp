@@ -55,4 +55,4 @@ class NwchemProgram {
   bool restricted = false;
 };
 
-}  // namespace trifuse::testing
+}

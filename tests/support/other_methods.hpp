@@ -15,4 +15,4 @@ inline constexpr Method product_of_amplitudes{"t1t2-CCSD(T)", "t1t2-(T)", {{OvFa
 
 inline constexpr Method other_methods[] = {half_disconnected, weighted_with_fock, product_of_amplitudes};
 
-}  // namespace trifuse::testing
+}

@@ -6,9 +6,37 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/scale_groups.hpp"
+#include "cxx/cuda/schedule/split_half.hpp"
 
-/// Packed panels on the host.
+/// Packed panels in tests: their elements, and whole panels on the host.
 namespace trifuse::gpu {
+
+/// An element of a packed panel: where it goes, and where it comes from.
+struct PackedElement {
+  std::int64_t packed;  ///< offset in the packed panel
+  std::int64_t raw;     ///< offset in the source; -1: the element is zero, or it is part of a scale
+  int slice;            ///< of the number at `raw`
+};
+
+/// Returns the same element as packed_indices(p, n), with its offset in the source of `p`. Host and device code.
+template <typename Precision>
+constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
+  const PackedIndices indices = packed_indices<Precision>(p, n);
+  return {indices.packed, indices.inside ? raw_offset(p, indices) : -1, indices.slice};
+}
+
+/// Returns the FP16 number with these bits.
+constexpr double number_of(SplitHalf::Operand bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+  const double magnitude = exponent == 0 ? fraction * SplitHalf::power_of_two(-24)
+                                         : (1024 + fraction) * SplitHalf::power_of_two(exponent - 25);
+  return (bits >> 15) != 0 ? -magnitude : magnitude;
+}
+
+/// Returns the scale 2^-shift whose elements begin at `elements`, without the factor that makes up for truncation.
+constexpr double scale_of(const SplitHalf::Operand* elements) {
+  return SplitHalf::power_of_two((elements[1] >> 7) - 127);
+}
 
 /// Packs a panel on the host: the elements of the packed panel in their order. `source`: as `packing` says.
 /// `Precision`: Fp64 for a vvoo block.
@@ -23,7 +51,8 @@ std::vector<typename Precision::Operand> packed_panel(const Packing& packing, co
   } else {
     for (std::int64_t n = 0; n < packed_size_of_part<Precision>(packing); ++n) {
       const PackedElement element = packed_element<Precision>(packing, n);
-      packed[static_cast<std::size_t>(element.packed)] = packed_value<Precision>(element, source);
+      if (element.raw < 0) continue;
+      packed[static_cast<std::size_t>(element.packed)] = Precision::slice_of(source[element.raw], element.slice);
     }
   }
   return packed;
@@ -46,7 +75,7 @@ std::vector<double> unpacked_panel(const Packing& packing, const std::vector<typ
     if constexpr (Precision::scale_elements > 0) {
       const std::int64_t k_tile = packing.kind == PanelKind::left ? Precision::a_k_tile : Precision::b_k_tile;
       const std::int64_t scale = (element.packed / k_tile + 1) * k_tile - Precision::scale_elements;
-      sum += Precision::number_of(number) * Precision::scale_of(packed.data() + scale);
+      sum += number_of(number) * scale_of(packed.data() + scale);
     } else {
       sum += static_cast<double>(number);
     }
@@ -54,4 +83,4 @@ std::vector<double> unpacked_panel(const Packing& packing, const std::vector<typ
   return source;
 }
 
-}  // namespace trifuse::gpu
+}

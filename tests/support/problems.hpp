@@ -40,4 +40,4 @@ inline std::vector<double> task_numbers(const Executor& executor, const Plan& pl
   return numbers;
 }
 
-}  // namespace trifuse::testing
+}

@@ -20,4 +20,4 @@ void expect_failure(Action action, const std::string& part) {
   }
 }
 
-}  // namespace trifuse::testing
+}

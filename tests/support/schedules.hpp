@@ -24,4 +24,4 @@ struct ShortSchedule {
   static constexpr std::array<ProductAxes, 3> products = {{{1, 1}, {2, 1}, {0, 1}}};
 };
 
-}  // namespace trifuse::gpu
+}

@@ -36,4 +36,4 @@ void for_each_small_problem(Check check) {
   }
 }
 
-}  // namespace trifuse::testing
+}

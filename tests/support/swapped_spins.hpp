@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "tce_tiles/tiles/memory_source.hpp"
+#include "tests/support/copied_sources.hpp"
 
 namespace trifuse::testing {
 
 /// An unrestricted source with alpha and beta interchanged everywhere.
 class SwappedSpins {
  public:
-  explicit SwappedSpins(const TileSource& source) : old_(retile(source, 1 << 20, 1 << 20)) {
+  explicit SwappedSpins(const TileSource& source) : old_(copy_in_tiles(source, 1 << 20, 1 << 20)) {
     const TileSpace& space = old_->tiles();
     std::vector<Tile> tiles;
     std::vector<double> energies;
@@ -83,4 +84,4 @@ class SwappedSpins {
   std::unique_ptr<MemorySource> result_;
 };
 
-}  // namespace trifuse::testing
+}

@@ -160,4 +160,4 @@ inline std::vector<std::string> failures_of_ranks(int size, const std::function<
   return failures;
 }
 
-}  // namespace trifuse::testing
+}

@@ -69,4 +69,4 @@ inline std::vector<Orbital> orbitals_of(const TileSpace& space) {
   return orbitals;
 }
 
-}  // namespace trifuse::testing
+}

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tce_tiles/tiles/memory_source.hpp"
+#include "tests/support/copied_sources.hpp"
 
 /// Sources with the same wave function in other orbitals.
 namespace trifuse::testing {
@@ -109,7 +110,7 @@ inline void rotate_dimension(std::vector<double>& block, std::span<const std::in
 /// diagonal of the Fock matrix.
 inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, const std::vector<Rotation>& rotations,
                                                     std::vector<double> energies = {}) {
-  const auto whole = retile(source, 1 << 20, 1 << 20);
+  const auto whole = copy_in_tiles(source, 1 << 20, 1 << 20);
   const TileSpace& space = whole->tiles();
   const bool new_energies = !energies.empty();
   if (!new_energies) energies.assign(source.orbital_energies().begin(), source.orbital_energies().end());
@@ -159,4 +160,4 @@ inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, co
   return result;
 }
 
-}  // namespace trifuse::testing
+}

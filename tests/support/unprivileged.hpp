@@ -23,4 +23,4 @@ class Unprivileged {
   uid_t user_;
 };
 
-}  // namespace trifuse::testing
+}

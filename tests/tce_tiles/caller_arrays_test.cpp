@@ -12,6 +12,7 @@
 #include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tce_tiles/sources/caller_arrays.hpp"
 #include "tce_tiles/tiles/memory_source.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
@@ -333,7 +334,7 @@ TEST_F(CallerArraysValidation, Numbers) {
       expect_check(dump, part);
       // Without the check, too, such a number gives no energy.
       const HeldArrays held(dump, Layout::c_order);
-      expect([&] { MemorySource::copy_of(*held.open(info())); }, part);
+      expect([&] { copy_of(*held.open(info())); }, part);
     }
     RawDump dump = rhf();
     dump.datasets[name].values[1] = 1e7;
@@ -415,5 +416,5 @@ TEST_F(CallerArraysValidation, LeftArraysNeedNoIntegrals) {
   EXPECT_NO_THROW(check_source(*source, *right));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -211,5 +211,5 @@ TEST_F(Consistency, TakesIntegralsFromAnotherSource) {
   EXPECT_NEAR(*report.measured.ccsd_energy, *source_->info().correlation_energy, 1e-13);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

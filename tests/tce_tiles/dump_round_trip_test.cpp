@@ -10,6 +10,7 @@
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {
@@ -82,7 +83,7 @@ TEST_P(DumpRoundTrip, ConvertsItselfWithoutChange) {
 TEST_P(DumpRoundTrip, CopyInMemory) {
   const DenseMolecule m(GetParam().orbitals, 4);
   write_dump(memory_source(m, 2, 2, false), file("dump.h5"));
-  const MemorySource copy = MemorySource::copy_of(*open_dump(file("dump.h5"), 2, 2));
+  const MemorySource copy = copy_of(*open_dump(file("dump.h5"), 2, 2));
   copy.check_complete();
   EXPECT_FALSE(copy.has_fock());
   expect_equal(copy, m);
@@ -244,5 +245,5 @@ TEST_F(DumpWriter, OtherClassesOfIntegralsAreRefused) {
   EXPECT_THROW(dump->read_t2(dump->tiles().hole_tiles(), dump->tiles().hole_tiles(), 0, 0, block), std::logic_error);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -16,6 +16,7 @@
 #include "tce_tiles/hdf5/block_sums.hpp"
 #include "tce_tiles/hdf5/hdf5_writer.hpp"
 #include "tce_tiles/sources/open_source.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {
@@ -34,7 +35,7 @@ TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
     std::vector<double> values(static_cast<std::size_t>(size));
     std::iota(values.begin(), values.end(), 0.5);
     for (const bool chunked : {false, true}) {
-      Hdf5Writer out = Hdf5Writer::create(path);
+      Hdf5Writer out = create_hdf5_file(path);
       const std::vector<std::int64_t> chunk(shape.size(), 1);
       out.create_dataset("x", shape, Hdf5Writer::Type::real, chunked ? chunk : std::vector<std::int64_t>())
           .write(std::vector<std::int64_t>(shape.size(), 0), shape, values);
@@ -159,7 +160,7 @@ TEST_F(Seal, EveryByteOfEveryDatasetIsSealed) {
         const std::int64_t at = extent.begin + std::uniform_int_distribution<std::int64_t>(0, extent.size - 1)(random);
         const auto bits = static_cast<unsigned char>(1U << (random() % 8));
         flip(at, bits);
-        const std::string text = refusal([&] { MemorySource::copy_of(*open_dump(path_, 2, 2)); });
+        const std::string text = refusal([&] { copy_of(*open_dump(path_, 2, 2)); });
         EXPECT_NE(
             text.find(extent.name == "seal/header" ? "do not match the seal" : "does not match the seal; the file was"),
             std::string::npos)
@@ -250,7 +251,7 @@ TEST_F(Seal, OnlyCheckedNumbersAreUsed) {
       const auto used = open_dump(path_, 1, 3);
       take_checksums(*used);
       std::filesystem::copy_file(file("other.h5"), path_, std::filesystem::copy_options::overwrite_existing);
-      const std::string text = refusal([&] { MemorySource::copy_of(*used); });
+      const std::string text = refusal([&] { copy_of(*used); });
       EXPECT_NE(text.find(seal ? "does not match the seal" : "has changed since it was checked"), std::string::npos)
           << text;
     }
@@ -306,5 +307,5 @@ TEST_F(Seal, DigestsDependOnTheNumbers) {
   EXPECT_NE(open_dump(path_, 2, 2)->digest().value(), plain);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

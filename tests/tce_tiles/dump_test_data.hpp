@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <unistd.h>
@@ -27,6 +28,15 @@
 
 /// Random molecules as dense spin-orbital tensors. Tests compare the elements of tiles with them.
 namespace trifuse::testing {
+
+/// Creates the file `path` and begins an HDF5 file in it. Replaces an existing file.
+inline Hdf5Writer create_hdf5_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw SystemError(path + " cannot be created.");
+  Hdf5Writer file = Hdf5Writer::create(descriptor, path);
+  ::close(descriptor);
+  return file;
+}
 
 struct OrbitalSet {
   Reference reference = Reference::rhf;
@@ -286,7 +296,7 @@ struct RawDump {
   std::map<std::string, Dataset> datasets;
 
   void write(const std::string& path) const {
-    Hdf5Writer file = Hdf5Writer::create(path);
+    Hdf5Writer file = create_hdf5_file(path);
     for (const auto& [name, value] : attributes) {
       if (const auto* text = std::get_if<std::string>(&value)) {
         file.set_attribute(name, std::string_view(*text));
@@ -398,4 +408,4 @@ std::string message(const std::function<void()>& action) {
   return {};
 }
 
-}  // namespace trifuse::testing
+}

@@ -9,6 +9,7 @@
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tce_tiles/hdf5/hdf5_writer.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/unprivileged.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
@@ -218,7 +219,7 @@ TEST_F(DumpValidation, ValuesThatAreNotFinite) {
       dump = rhf();
       dump.datasets[name].values.back() = bad;
       expect_check(dump, std::string("dataset '") + name + "' holds a value that is not finite");
-      expect(std::string("dataset '") + name + "'", [&] { MemorySource::copy_of(*open_dump(path_, 1, 1)); });
+      expect(std::string("dataset '") + name + "'", [&] { copy_of(*open_dump(path_, 1, 1)); });
     }
     dump = rhf();
     dump.datasets["fock"] = {{5, 5}, Values(25, bad)};
@@ -406,5 +407,5 @@ TEST_F(DumpValidation, TileSizes) {
   EXPECT_THROW(open_dump(path_, 0, 3), UsageError);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -310,5 +310,5 @@ TEST_F(ArraysFromFactors, StoredArraysStayWhatTheyAre) {
   EXPECT_TRUE(without.factors.empty());
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

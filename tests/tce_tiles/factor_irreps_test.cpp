@@ -271,5 +271,5 @@ TEST(FactorIrreps, SlabsTakeNoMoreThanFactorsOfHoles) {
   EXPECT_EQ(FactorIrreps::slab_particles(9, 5), 5);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

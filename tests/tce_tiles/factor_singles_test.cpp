@@ -206,5 +206,5 @@ TEST(FactorSingles, EndInAllRanksIfOneRankStops) {
   EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

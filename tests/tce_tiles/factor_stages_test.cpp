@@ -178,5 +178,5 @@ TEST(FactorsOfSeveralRanks, OfAnotherMoleculeAreFoundByAnyNumberOfRanks) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -209,5 +209,5 @@ TEST(FactorsOfHoles, LeaveAllRanksIfOneRankStops) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -251,7 +251,7 @@ class Hdf5Exchange : public DumpTest {};
 TEST_F(Hdf5Exchange, AllDataComeFromOneFile) {
   const std::array<std::int64_t, 1> origin = {0}, shape = {1};
   for (const char* name : {"0.h5", "1.h5"}) {
-    Hdf5Writer out = Hdf5Writer::create(file(name));
+    Hdf5Writer out = create_hdf5_file(file(name));
     const double which = name[0] - '0';
     out.set_attribute("which", which);
     out.create_dataset("x", shape, Hdf5Writer::Type::real).write(origin, shape, std::span(&which, 1));
@@ -278,5 +278,5 @@ TEST_F(Hdf5Exchange, AllDataComeFromOneFile) {
   EXPECT_GT(seen[1], 0);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -17,7 +17,7 @@ namespace {
 class Hdf5FileTest : public DumpTest {};
 
 TEST_F(Hdf5FileTest, AttributesRoundTrip) {
-  Hdf5Writer out = Hdf5Writer::create(file("a.h5"));
+  Hdf5Writer out = create_hdf5_file(file("a.h5"));
   out.set_attribute("text", std::string_view("water é"));
   out.set_attribute("empty", std::string_view(""));
   out.set_attribute("integer", std::int64_t{-5});
@@ -67,7 +67,7 @@ TEST_F(Hdf5FileTest, BoxesOfDatasets) {
   const std::vector<std::int64_t> shape = {3, 4, 5};
   std::vector<double> values(60);
   std::iota(values.begin(), values.end(), 0.0);
-  Hdf5Writer out = Hdf5Writer::create(file("d.h5"));
+  Hdf5Writer out = create_hdf5_file(file("d.h5"));
   for (const bool chunked : {false, true}) {
     const std::vector<std::int64_t> chunk = {1, 2, 5};
     const Hdf5NewDataset dataset = out.create_dataset(chunked ? "chunked" : "plain", shape, Hdf5Writer::Type::real,
@@ -107,7 +107,7 @@ TEST_F(Hdf5FileTest, LongBoxesOfDatasetsOfEveryKind) {
   const std::vector<std::int64_t> shape = {3, 5, 2, 700};
   std::vector<double> values(3 * 5 * 2 * 700);
   std::iota(values.begin(), values.end(), 0.0);
-  Hdf5Writer out = Hdf5Writer::create(file("b.h5"));
+  Hdf5Writer out = create_hdf5_file(file("b.h5"));
   const std::vector<std::int64_t> origin(4, 0);
   out.create_dataset("plain", shape, Hdf5Writer::Type::real).write(origin, shape, values);
   out.create_dataset("chunked", shape, Hdf5Writer::Type::real, std::vector<std::int64_t>{2, 2, 1, 300})
@@ -163,7 +163,7 @@ TEST_F(Hdf5FileTest, LongBoxesOfDatasetsOfEveryKind) {
 
 TEST_F(Hdf5FileTest, TruncatedFilesAndBoxesOutsideThrow) {
   const std::vector<std::int64_t> shape = {4, 1000}, origin = {0, 0};
-  Hdf5Writer out = Hdf5Writer::create(file("e.h5"));
+  Hdf5Writer out = create_hdf5_file(file("e.h5"));
   out.create_dataset("x", shape, Hdf5Writer::Type::real).write(origin, shape, std::vector<double>(4000, 1.0));
   out.close();
   const Hdf5File in = Hdf5File::open(file("e.h5"));
@@ -186,7 +186,7 @@ TEST_F(Hdf5FileTest, KeepsTheErrorPrintingOfTheProgram) {
   H5Eget_auto2(H5E_DEFAULT, &before, &before_data);
   EXPECT_NE(before, nullptr);
   EXPECT_THROW(Hdf5File::open(file("absent.h5")), InputError);
-  { Hdf5Writer::create(file("x.h5")); }
+  { create_hdf5_file(file("x.h5")); }
   EXPECT_THROW(Hdf5File::open(file("x.h5")).dataset("absent"), InputError);
   H5Eget_auto2(H5E_DEFAULT, &after, &after_data);
   EXPECT_EQ(before, after);
@@ -204,7 +204,7 @@ TEST_F(Hdf5FileTest, SignatureBehindAUserBlock) {
 
 TEST_F(Hdf5FileTest, LeavesNoObjectsOpen) {
   {
-    Hdf5Writer out = Hdf5Writer::create(file("x.h5"));
+    Hdf5Writer out = create_hdf5_file(file("x.h5"));
     const std::vector<std::int64_t> origin = {0}, shape = {2};
     out.create_dataset("d", shape, Hdf5Writer::Type::real).write(origin, shape, std::vector<double>(2, 1.0));
     out.set_attribute("a", 1.0);
@@ -217,5 +217,5 @@ TEST_F(Hdf5FileTest, LeavesNoObjectsOpen) {
   EXPECT_EQ(H5Fget_obj_count(static_cast<hid_t>(H5F_OBJ_ALL), H5F_OBJ_ALL), 0);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -302,5 +302,5 @@ TEST_F(VariableStrings, WithADamagedByteAreReadOrRefused) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

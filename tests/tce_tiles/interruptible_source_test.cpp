@@ -52,5 +52,5 @@ TEST(InterruptibleSource, HasNoFactorsIfTheSourceHasNone) {
   EXPECT_EQ(InterruptibleSource(*source, stop).factors(), nullptr);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -250,5 +250,5 @@ TEST(LambdaEquation, FailsForOtherOrbitals) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/support/copied_sources.hpp"
+#include "tests/support/v2_blocks.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
 namespace trifuse::testing {
@@ -41,7 +43,7 @@ TEST(MemorySource, GivesBackWhatWasSet) {
     const MemorySource source = memory_source(m, 2, 2);
     source.check_complete();
     expect_equal(source, m);
-    const MemorySource copy = MemorySource::copy_of(source);
+    const MemorySource copy = copy_of(source);
     copy.check_complete();
     expect_equal(copy, m);
     EXPECT_EQ(copy.info().correlation_energy, source.info().correlation_energy);
@@ -89,7 +91,7 @@ TEST_P(RetileSizes, KeepsEveryElement) {
   for (const auto& [hole, particle] : sizes) {
     const MemorySource source = memory_source(m, hole, particle);
     for (const auto& [new_hole, new_particle] : sizes) {
-      const auto result = retile(source, new_hole, new_particle);
+      const auto result = copy_in_tiles(source, new_hole, new_particle);
       EXPECT_EQ(result->tiles(), source.tiles().retiled(new_hole, new_particle));
       EXPECT_EQ(result->info().provenance, source.info().provenance);
       EXPECT_TRUE(result->has_fock());
@@ -140,7 +142,7 @@ TEST(Retile, UnequalTilesOfTheSource) {
       source.v2_index(), [&](const auto& p) { return m.v2(p[0], p[1], p[2], p[3]); },
       [&](const auto& t, const auto& values) { source.set_v2(t[0], t[1], t[2], t[3], values); });
   for (const auto& [hole, particle] : {std::pair{2, 2}, {1, 4}, {10, 10}}) {
-    const auto result = retile(source, hole, particle);
+    const auto result = copy_in_tiles(source, hole, particle);
     EXPECT_FALSE(result->has_fock());
     expect_equal(*result, m);
   }
@@ -156,10 +158,10 @@ TEST(Retile, AmplitudesAlone) {
     const auto& [p1, p2, h3, h4] = b.tiles;
     source.set_t2(p1, p2, h3, h4, full.t2(p1, p2, h3, h4));
   }
-  const auto result = retile(source, 2, 2);
+  const auto result = copy_in_tiles(source, 2, 2);
   EXPECT_FALSE(result->has_integrals());
   expect_equal(*result, m);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -390,5 +390,5 @@ TEST(SpoiltBytes, AreReadOrRefused) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "tce_tiles/tiles/blocks.hpp"
 #include "tests/support/nwchem_program.hpp"
 #include "tests/support/refusals.hpp"
+#include "tests/support/v2_blocks.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 namespace trifuse::testing {
@@ -131,5 +131,5 @@ TEST(NwchemCaller, ReportsReadErrorsAndNonFiniteNumbers) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -9,7 +9,7 @@
 #include "tce_tiles/checks/consistency.hpp"
 #include "tce_tiles/nwchem_files/nwchem_layout.hpp"
 #include "tce_tiles/nwchem_files/nwchem_source.hpp"
-#include "tce_tiles/tiles/blocks.hpp"
+#include "tests/support/v2_blocks.hpp"
 
 /// Reads all dumps of tests/data/nwchem and compares them with the output of NWChem.
 namespace trifuse::testing {
@@ -310,5 +310,5 @@ TEST(NwchemStorage, RefusesBlocksThatDoNotExist) {
   EXPECT_THROW(source->read_t1(p, 0, block), Error);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

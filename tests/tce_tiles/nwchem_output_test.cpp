@@ -215,5 +215,5 @@ TEST(Irreps, HaveTheNumbersOfNwchemsList) {
   EXPECT_GT(compared, 100u);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -154,5 +154,5 @@ TEST(RebuildFromFiles, RefusesEveryDumpWithSymmetry) {
   EXPECT_GT(refused, 0);
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -193,4 +193,4 @@ void expect_refusal(Action action, const std::vector<std::string>& parts) {
   ADD_FAILURE() << "nothing was refused; wanted: " << wanted;
 }
 
-}  // namespace trifuse::testing
+}

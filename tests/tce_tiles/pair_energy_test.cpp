@@ -127,5 +127,5 @@ TEST_F(DumpEnergy, OfManyOrbitals) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

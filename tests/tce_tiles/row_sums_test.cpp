@@ -63,5 +63,5 @@ TEST(RowSums, DivideLongRowsIntoPieces) {
   EXPECT_FALSE(sums.changed(Index{1, 2 * piece}, Index{1, 7}, std::span(values).last(7)));
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -70,5 +70,5 @@ INSTANTIATE_TEST_SUITE_P(Nwchem, SinglesEquationOf,
                                            "h3_631g_c1_rohf_t3", "n_ccpvdz_c1_rohf_fc1_t5_2eorb"),
                          [](const auto& dump) { return dump.param; });
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -152,5 +152,5 @@ TEST(SlabsOfRanks, FailOnAllRanksIfOneCannotRead) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -18,6 +18,7 @@
 #include "tce_tiles/dump_files/dump_writer.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
 #include "tce_tiles/tiles/memory_source.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/refusals.hpp"
 #include "tests/tce_tiles/dump_test_data.hpp"
 
@@ -58,7 +59,7 @@ double root_mean_square(const std::vector<double>& values) {
 
 void expect_same_elements(const TileSource& found, const TileSource& wanted, double tolerance) {
   ASSERT_EQ(found.tiles(), wanted.tiles());
-  const MemorySource x = MemorySource::copy_of(found), y = MemorySource::copy_of(wanted);
+  const MemorySource x = copy_of(found), y = copy_of(wanted);
   EXPECT_EQ(elements_of(x, false), elements_of(y, false));
   const std::vector<double> v_x = elements_of(x, true), v_y = elements_of(y, true);
   ASSERT_EQ(v_x.size(), v_y.size());
@@ -73,7 +74,7 @@ TEST(SyntheticFactors, AmplitudesAreThoseOfTheMoleculeWithoutFactors) {
     const auto plain = make_synthetic_source(molecule);
     ASSERT_EQ(factors->tiles(), plain->tiles());
     EXPECT_TRUE(std::ranges::equal(factors->orbital_energies(), plain->orbital_energies()));
-    const MemorySource x = MemorySource::copy_of(*factors), y = MemorySource::copy_of(*plain);
+    const MemorySource x = copy_of(*factors), y = copy_of(*plain);
     EXPECT_EQ(elements_of(x, false), elements_of(y, false));
     // Integrals of factors have the size of other made-up integrals. Some of these factors are squares: (pq|pq).
     const double with_factors = root_mean_square(elements_of(x, true)), hashed = root_mean_square(elements_of(y, true));
@@ -194,5 +195,5 @@ TEST_F(DumpOfFactors, ProgressEndsAtOne) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -27,5 +27,5 @@ TEST(SyntheticSource, SpreadsOrbitalsOverIrrepsEvenlyOrAsMoleculesDo) {
   EXPECT_EQ(holes_of_irreps(1, 7, true), (Sizes{7}));
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -158,5 +158,5 @@ TEST(TileSpace, IsCutInMultiplesOfAGranuleWithinEachRun) {
   EXPECT_EQ(irreps_of(aligned, OrbitalClass::particle_beta), (std::vector<int>{0, 0, 2}));
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -127,5 +127,5 @@ TEST(WatchedSource, WatchesTheFilesOfNwchem) {
   expect_failure<InputError>([&] { verify_source(*source, *source); }, "the numbers of T1 block (");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

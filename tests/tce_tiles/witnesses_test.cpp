@@ -13,6 +13,7 @@
 #include "tce_tiles/checks/source_check.hpp"
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/dump_files/dump_writer.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/expected_energies.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
@@ -204,7 +205,7 @@ TEST(WitnessesOfOrbitals, WithoutFockTheRefusalNamesOrbitalsThatAreNotCanonical)
   Input input = converged_water();
   mix_occupied(input.arrays);
   std::vector<std::string> warnings;
-  const auto arrays = input.open(), blocks = retile(*arrays, 2, 3);
+  const auto arrays = input.open(), blocks = copy_in_tiles(*arrays, 2, 3);
   EXPECT_TRUE(std::regex_search(refusal(*blocks, *blocks, warnings), std::regex(cause + "pass the Fock matrix\\.$")));
 
   input.arrays.attributes = {
@@ -315,7 +316,7 @@ TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
     change(left.arrays);
     const auto source = left.open();
     // The same with other tiles, so that blocks are compared.
-    const auto blocks = retile(*source, 2, 3), other = retile(*right_source, 2, 3);
+    const auto blocks = copy_in_tiles(*source, 2, 3), other = copy_in_tiles(*right_source, 2, 3);
     for (const auto& [amplitudes, integrals] :
          {std::pair{source.get(), right_source.get()}, {blocks.get(), other.get()}}) {
       std::vector<std::string> warnings;
@@ -344,5 +345,5 @@ TEST(WitnessesOfLambda, WrongLeftAmplitudesAreRefused) {
         "said to be Lambda amplitudes, but they are the right amplitudes t2");
 }
 
-}  // namespace
-}  // namespace trifuse::testing
+}
+}

@@ -234,5 +234,5 @@ TEST(EquivalentTargets, LeaveNoTargetWithoutAValue) {
                             });
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -91,5 +91,5 @@ TEST(LargestDenominator, DoesNotDependOnTheTiles) {
   EXPECT_EQ(largest_denominator(space.retiled(1, 2), eps), largest_denominator(space, eps));
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

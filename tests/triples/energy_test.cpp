@@ -127,5 +127,5 @@ TEST(SpinOrbitalEnergy, IsConnectedTimesConnectedPlusDisconnected) {
   EXPECT_EQ(found.e_paren_t, 25.0);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -77,5 +77,5 @@ TEST(SumsOfATask, BecomeItsEnergiesBySpin) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -46,5 +46,5 @@ TEST(TaskCount, AgreesWithTheOutputOfNwchem) {
   EXPECT_GT(compared, 20u);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -5,6 +5,7 @@
 
 #include "tce_tiles/tiles/memory_source.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/copied_sources.hpp"
 #include "tests/support/tile_spaces.hpp"
 
 /// Three electrons of one spin in three occupied and three virtual orbitals have one triple excitation, so E[T] and
@@ -137,7 +138,7 @@ TEST_F(ThreeParallelSpins, BelongToTheAlphaAlphaAlphaCase) {
 
 TEST_F(ThreeParallelSpins, HaveOtherAmplitudesOnTheLeft) {
   set_connected(0.06);
-  const MemorySource right = MemorySource::copy_of(source);
+  const MemorySource right = copy_of(source);
   set_disconnected(0.01);
   source.set_t2(p, p, h, h, PairBlock({a, b, i, j}, 0.75, both));  // D on the left is 0.09
   for (const ExecutorKind executor : {ExecutorKind::reference, ExecutorKind::cpu}) {
@@ -172,5 +173,5 @@ TEST_F(ThreeParallelSpinsOfRohf, HaveAFockTermInSemicanonicalOrbitals) {
   expect_energy(0.06 * 0.06 / delta, (0.06 + 0.04 * 0.5) * 0.06 / delta, options);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -232,5 +232,5 @@ TEST(RefinedTasks, PartitionTheTasksOfTheSmallerTiles) {
   EXPECT_GT(compared[SpinFormulation::spin_adapted], 0u);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -143,5 +143,5 @@ TEST(TermTable, GivesTriplesThatAreAntisymmetricInParticlesAndInHoles) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

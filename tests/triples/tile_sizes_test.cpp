@@ -20,7 +20,7 @@ TileSpace closed_shell_of(const std::vector<std::int64_t>& occupied) {
 }
 
 std::int64_t hole_size(const std::vector<std::int64_t>& occupied) {
-  const TileSizes sizes = default_cuda_tile_sizes(closed_shell_of(occupied));
+  const TileSizes sizes = default_tiling(closed_shell_of(occupied), SpinFormulation::spin_adapted, true).sizes;
   EXPECT_EQ(sizes.particles, 32);
   EXPECT_EQ(sizes.holes % cuda_granule, 0);
   return sizes.holes;
@@ -36,5 +36,5 @@ TEST(TileSizesForGpus, LeaveFewHoleTilesAndNoneNearlyEmpty) {
   EXPECT_EQ(hole_size({14, 5, 16, 9}), 16);
 }
 
-}  // namespace
-}  // namespace trifuse
+}
+}

@@ -209,4 +209,4 @@ struct Accumulators {
   }
 };
 
-}  // namespace trifuse::gpu
+}

@@ -15,7 +15,7 @@ struct ReadArrays {
   }
 };
 
-}  // namespace
+}
 
 void launch_packing_of_arrays(const Packing& packing, const OperandFormat& format, const ArrayRows& rows, void* packed,
                               cudaStream_t stream) {
@@ -24,4 +24,4 @@ void launch_packing_of_arrays(const Packing& packing, const OperandFormat& forma
   });
 }
 
-}  // namespace trifuse::gpu
+}

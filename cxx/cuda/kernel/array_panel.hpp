@@ -12,4 +12,4 @@ namespace trifuse::gpu {
 void launch_packing_of_arrays(const Packing& packing, const OperandFormat& format, const ArrayRows& rows, void* packed,
                               cudaStream_t stream);
 
-}  // namespace trifuse::gpu
+}

@@ -76,4 +76,4 @@ struct Barrier {
   }
 };
 
-}  // namespace trifuse::gpu
+}

@@ -17,4 +17,4 @@ void check_cuda(cudaError_t status, const char* call, const char* file, int line
   throw DeviceMemoryError(sentence);
 }
 
-}  // namespace trifuse
+}

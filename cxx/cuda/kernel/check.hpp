@@ -11,4 +11,4 @@ namespace trifuse {
 /// For TRIFUSE_CUDA. Does nothing if `status` is cudaSuccess.
 void check_cuda(cudaError_t status, const char* call, const char* file, int line);
 
-}  // namespace trifuse
+}

@@ -362,4 +362,4 @@ struct FloatVvoo {
   }
 };
 
-}  // namespace trifuse::gpu
+}

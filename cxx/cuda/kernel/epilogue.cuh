@@ -3,6 +3,7 @@
 #include "cxx/cuda/kernel/accumulators.cuh"
 #include "cxx/cuda/kernel/lane_elements.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
+#include "cxx/triples/energy.hpp"
 
 /// What the math warps do with the finished targets of a CTA tile.
 ///
@@ -114,7 +115,7 @@ class WarpEpilogue {
   }
 
   /// Adds the warp's energies of a set of disconnected factors to its sums. Set 0 initialises the sums.
-  /// `add_energies(shift, energy)` adds the lane's energies for shift = 3 omega2 to `energy` [sum].
+  /// `add_energies(shift, energy)` adds the lane's energies for shift = denominator_shift(omega2) to `energy` [sum].
   template <int sums_count, typename AddEnergies>
   __device__ __forceinline__ void write_sums(int set, AddEnergies add_energies) const {
     double* out = sums_of_warp<sums_count>();
@@ -122,7 +123,7 @@ class WarpEpilogue {
     for (int w = 0; w < parameters_.omega2_count; ++w, out += Config::warps * sums_count) {
       double energy[sums_count] = {};
       if (elements_.data.views[warp_].active != 0) {
-        add_energies(3.0 * parameters_.omega2[w], energy);
+        add_energies(denominator_shift(parameters_.omega2[w]), energy);
       }
       write_sums_of_omega2(out, set, energy);
     }
@@ -166,4 +167,4 @@ class WarpEpilogue {
   int warp_, lane_;
 };
 
-}  // namespace trifuse::gpu
+}

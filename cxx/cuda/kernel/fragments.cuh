@@ -66,4 +66,4 @@ struct Fragments<SplitHalf> {
   }
 };
 
-}  // namespace trifuse::gpu
+}

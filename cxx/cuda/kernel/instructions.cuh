@@ -72,4 +72,4 @@ __device__ __forceinline__ void multiply(Fma, double (&c)[4], const double (&a)[
   }
 }
 
-}  // namespace trifuse::gpu
+}

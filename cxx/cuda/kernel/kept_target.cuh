@@ -110,4 +110,4 @@ struct KeptTarget {
   }
 };
 
-}  // namespace trifuse::gpu
+}

@@ -4,4 +4,4 @@ namespace trifuse::gpu {
 
 template Kernel kernel_of<Bulk<4, 2, 4>>();
 
-}  // namespace trifuse::gpu
+}

@@ -4,4 +4,4 @@ namespace trifuse::gpu {
 
 template Kernel kernel_of<Bulk<4, 4, 2>>();
 
-}  // namespace trifuse::gpu
+}

@@ -52,4 +52,4 @@ Kernel kernel_of() {
   });
 }
 
-}  // namespace trifuse::gpu
+}

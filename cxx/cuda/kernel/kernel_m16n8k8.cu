@@ -4,4 +4,4 @@ namespace trifuse::gpu {
 
 template Kernel kernel_of<CooperativeM16N8K8>();
 
-}  // namespace trifuse::gpu
+}

@@ -4,4 +4,4 @@ namespace trifuse::gpu {
 
 template Kernel kernel_of<CooperativeM8N8K4>();
 
-}  // namespace trifuse::gpu
+}

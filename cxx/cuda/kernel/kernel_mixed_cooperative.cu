@@ -4,4 +4,4 @@ namespace trifuse::gpu {
 
 template Kernel kernel_of<MixedCooperative>();
 
-}  // namespace trifuse::gpu
+}

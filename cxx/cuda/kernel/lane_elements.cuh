@@ -139,4 +139,4 @@ struct LaneElements {
   }
 };
 
-}  // namespace trifuse::gpu
+}

@@ -110,7 +110,7 @@ std::vector<Kernel> kernels_of(ConfigurationList<First...>, ConfigurationList<La
   return {kernel_of<First>()..., kernel_of<Last>()..., kernel_of<Mixed>()...};
 }
 
-}  // namespace
+}
 
 std::span<const Kernel> kernels() {
   static const std::vector<Kernel> all = kernels_of(BulkKernels{}, CooperativeKernels{}, MixedKernels{});
@@ -163,4 +163,4 @@ void launch_packing(const Packing& packing, const OperandFormat& format, const d
   });
 }
 
-}  // namespace trifuse::gpu
+}

@@ -72,4 +72,4 @@ void launch_task_sums(const KernelParameters& parameters, SpinFormulation formul
 void launch_packing(const Packing& packing, const OperandFormat& format, const double* raw, void* packed,
                     cudaStream_t stream);
 
-}  // namespace trifuse::gpu
+}

@@ -22,7 +22,7 @@ struct ReadMadeRows {
   }
 };
 
-}  // namespace
+}
 
 void launch_packing_of_made_rows(const Packing& rows, const OperandFormat& format, const MadeRows& source, void* packed,
                                  cudaStream_t stream) {
@@ -31,4 +31,4 @@ void launch_packing_of_made_rows(const Packing& rows, const OperandFormat& forma
   });
 }
 
-}  // namespace trifuse::gpu
+}

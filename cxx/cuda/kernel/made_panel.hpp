@@ -23,4 +23,4 @@ struct MadeRows {
 void launch_packing_of_made_rows(const Packing& rows, const OperandFormat& format, const MadeRows& source, void* packed,
                                  cudaStream_t stream);
 
-}  // namespace trifuse::gpu
+}

@@ -79,4 +79,4 @@ void launch_packing_in(const Packing& packing, Read read, void* packed, cudaStre
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
-}  // namespace trifuse::gpu
+}

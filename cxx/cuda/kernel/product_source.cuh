@@ -238,4 +238,4 @@ __device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const War
   return view;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -72,7 +72,7 @@ void launch_packing_of_segments(const PackingJob* jobs, int jobs_count, const Pa
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
-}  // namespace
+}
 
 void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs, int jobs_count,
                              const PackingSegment* segments, cudaStream_t stream) {
@@ -86,4 +86,4 @@ void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cu
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
-}  // namespace trifuse::gpu
+}

@@ -44,4 +44,4 @@ struct OvFactorJob {
 /// the tables.
 void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
 
-}  // namespace trifuse::gpu
+}

@@ -189,7 +189,7 @@ void launch_tiled(const SlabProduct& product, cudaStream_t stream) {
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
-}  // namespace
+}
 
 void launch_slab_product(const SlabProduct& product, cudaStream_t stream) {
   if (product.batches == 0 || product.rows == 0 || product.columns == 0) return;
@@ -204,4 +204,4 @@ void launch_slab_product(const SlabProduct& product, cudaStream_t stream) {
   }
 }
 
-}  // namespace trifuse::gpu
+}

@@ -30,4 +30,4 @@ struct SlabProduct {
 /// Puts the products on `stream`. If `columns` is odd, the element behind the end of each row of C is written, too.
 void launch_slab_product(const SlabProduct& product, cudaStream_t stream);
 
-}  // namespace trifuse::gpu
+}

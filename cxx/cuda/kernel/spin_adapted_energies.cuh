@@ -118,4 +118,4 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
   }
 };
 
-}  // namespace trifuse::gpu
+}

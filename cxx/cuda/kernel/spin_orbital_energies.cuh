@@ -47,7 +47,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       finish_cta_tile(parameters, stages);
       return;
     }
-    const double shift = 3.0 * __ldg(parameters.omega2);
+    const double shift = denominator_shift(__ldg(parameters.omega2));
     const SpinOrbitalEnergies energies(parameters, stages.tile_data());
     const char* vvoo = stages.acquire_vvoo();
     double energy[sums_count] = {};
@@ -367,4 +367,4 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   }
 };
 
-}  // namespace trifuse::gpu
+}

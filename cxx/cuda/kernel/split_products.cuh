@@ -148,4 +148,4 @@ class SplitProduct {
   float a_scales_[rows], b_scales_[columns];
 };
 
-}  // namespace trifuse::gpu
+}

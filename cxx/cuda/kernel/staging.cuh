@@ -435,4 +435,4 @@ class Stages<formulation, Config, Staging::cooperative> {
   Shared& shared_;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -367,4 +367,4 @@ __global__ void __launch_bounds__(Config::threads, 1)
 #endif
 }
 
-}  // namespace trifuse::gpu
+}

@@ -162,4 +162,4 @@ __device__ __forceinline__ void wait_for_multiplications() {
 #endif
 }
 
-}  // namespace trifuse::gpu
+}

@@ -179,4 +179,4 @@ __device__ __forceinline__ void build_group_target(Accumulators<Config>& target,
   }
 }
 
-}  // namespace trifuse::gpu
+}

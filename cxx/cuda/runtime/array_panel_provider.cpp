@@ -82,7 +82,7 @@ StridedView add_parts(const std::shared_ptr<const DenseArray>& array, double* to
   return {to, stride};
 }
 
-}  // namespace
+}
 
 std::optional<std::int64_t> ArrayPanelProvider::device_bytes(const Problem& problem, int device) {
   const auto arrays = arrays_of(problem);
@@ -119,4 +119,4 @@ std::int64_t ArrayPanelProvider::produce(const PanelName& name, const Packing& p
   return 0;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -37,4 +37,4 @@ class ArrayPanelProvider final : public PanelProvider {
   std::int64_t bytes_sent_ = 0;
 };
 
-}  // namespace trifuse::gpu
+}

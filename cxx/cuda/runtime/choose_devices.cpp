@@ -109,4 +109,4 @@ double nominal_rate(const DeviceInfo& device) {
   }
 }
 
-}  // namespace trifuse
+}

@@ -44,6 +44,6 @@ std::string device_identity(const DeviceInfo& device, const char* visible_device
 /// ranks.
 double nominal_rate(const DeviceInfo& device);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

@@ -137,4 +137,4 @@ void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& rep
   report.seconds_kernels += seconds_kernels;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -90,4 +90,4 @@ double peak_rate(int number, const cudaDeviceProp& device);
 /// panels; its budget does not contain them. Throws DeviceError if the device has failed.
 void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& report);
 
-}  // namespace trifuse::gpu
+}

@@ -40,8 +40,8 @@ void upload(DeviceArray<T>& to, std::span<const T> from) {
   TRIFUSE_CUDA(cudaMemcpy(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice));
 }
 
-}  // namespace
-}  // namespace gpu
+}
+}
 
 namespace {
 
@@ -408,7 +408,7 @@ std::vector<int> test(SpinFormulation formulation, const CudaOptions& options) {
                            });
 }
 
-}  // namespace
+}
 
 std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles,
                                             const CudaOptions& options) {
@@ -438,4 +438,4 @@ std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const T
   return executor;
 }
 
-}  // namespace trifuse
+}

@@ -59,6 +59,6 @@ std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSp
 /// make_cuda_executor(), which tests again what has failed here.
 void test_cuda_devices(SpinFormulation formulation, const CudaOptions& options);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

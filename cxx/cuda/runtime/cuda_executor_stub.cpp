@@ -22,4 +22,4 @@ void test_cuda_devices(SpinFormulation, const CudaOptions&) {
   throw UsageError(why_no_devices());
 }
 
-}  // namespace trifuse
+}

@@ -27,7 +27,7 @@ struct Lease {
   ~Lease() { cache.release(names); }
 };
 
-}  // namespace
+}
 
 PendingLaunch::PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals)
     : device_(device), kernel_(kernel), problem_(problem), orbitals_(orbitals) {}
@@ -139,4 +139,4 @@ void PendingLaunch::clear() {
   panel_bytes_ = 0;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -67,4 +67,4 @@ class PendingLaunch {
   std::int64_t panel_bytes_ = 0;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -43,6 +43,6 @@ struct CudaReport {
   std::int64_t launches = 0;
 };
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

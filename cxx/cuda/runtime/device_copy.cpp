@@ -29,7 +29,7 @@ class CurrentDevice {
   int before_ = 0;
 };
 
-}  // namespace
+}
 
 void wait_for_device(int device) {
   const int devices = visible_device_count();
@@ -47,4 +47,4 @@ void copy_from_device(int device, const void* from, std::span<std::byte> to) {
   gpu::download(from, to, std::min(available_threads(), most_threads));
 }
 
-}  // namespace trifuse
+}

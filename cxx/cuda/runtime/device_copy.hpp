@@ -14,4 +14,4 @@ void wait_for_device(int device);
 /// DeviceError if it fails.
 void copy_from_device(int device, const void* from, std::span<std::byte> to);
 
-}  // namespace trifuse
+}

@@ -12,4 +12,4 @@ void copy_from_device(int device, const void*, std::span<std::byte>) {
   wait_for_device(device);
 }
 
-}  // namespace trifuse
+}

@@ -102,4 +102,4 @@ void exchange_slabs(std::span<Device> devices, const PanelLayout& panels,
   }
 }
 
-}  // namespace trifuse::gpu
+}

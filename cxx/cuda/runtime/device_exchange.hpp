@@ -55,4 +55,4 @@ class DeviceExchange final : public PanelExchange {
 void exchange_slabs(std::span<Device> devices, const PanelLayout& panels,
                     const std::function<std::int64_t(const Device&)>& slab_limit);
 
-}  // namespace trifuse::gpu
+}

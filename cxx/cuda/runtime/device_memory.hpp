@@ -24,7 +24,7 @@ struct DestroyStream {
 struct DestroyEvent {
   void operator()(cudaEvent_t e) const { static_cast<void>(cudaEventDestroy(e)); }
 };
-}  // namespace detail
+}
 
 /// Uninitialised memory that grows on demand. Growing loses its contents. No work that uses the memory may be pending
 /// when it grows or is destroyed. `Block`, `allocate`, `release`: a kind of memory, see memory_pool.hpp.
@@ -105,4 +105,4 @@ inline double seconds_between(const Event& begin, const Event& end) {
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -31,7 +31,7 @@ std::string text_of(const cudaUUID_t& uuid) {
   return text;
 }
 
-}  // namespace
+}
 
 std::vector<DeviceInfo> visible_devices() {
   std::vector<DeviceInfo> devices;
@@ -83,4 +83,4 @@ std::string why_no_devices() {
   return std::string("CUDA cannot use the GPUs of this machine: ") + cudaGetErrorString(count.status) + ".";
 }
 
-}  // namespace trifuse
+}

@@ -46,6 +46,6 @@ class DeviceMemoryKeeper {
 /// One sentence that says why visible_devices() is empty. Returns an empty string if there are such devices.
 std::string why_no_devices();
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

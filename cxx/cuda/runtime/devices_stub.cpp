@@ -26,4 +26,4 @@ std::string why_no_devices() {
   return "This Trifuse was built without CUDA.";
 }
 
-}  // namespace trifuse
+}

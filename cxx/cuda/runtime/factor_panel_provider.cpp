@@ -137,4 +137,4 @@ FactorPanelProvider::Statistics FactorPanelProvider::statistics() const {
   return now;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -87,4 +87,4 @@ class FactorPanelProvider final : public PanelProvider {
   Statistics statistics_;
 };
 
-}  // namespace trifuse::gpu
+}

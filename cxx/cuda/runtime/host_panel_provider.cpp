@@ -39,4 +39,4 @@ std::int64_t HostPanelProvider::produce(const PanelName& name, const Packing& wh
   return bytes_sent;
 }
 
-}  // namespace trifuse::gpu
+}

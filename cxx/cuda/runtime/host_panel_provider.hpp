@@ -27,4 +27,4 @@ class HostPanelProvider final : public PanelProvider {
   std::shared_ptr<UploadRing> ring_;
 };
 
-}  // namespace trifuse::gpu
+}

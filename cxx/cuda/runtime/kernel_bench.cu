@@ -9,6 +9,7 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/median.hpp"
 #include "cxx/cuda/kernel/instructions.cuh"
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
@@ -46,11 +47,6 @@ DeviceArray<double> random_orbital_energies(const TaskData& task) {
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
   TRIFUSE_CUDA(cudaGetLastError());
   return eps;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 template <typename Function>
@@ -159,7 +155,7 @@ DeviceArray<double> random_panel(const Packing& packing, const OperandFormat& fo
   return packed;
 }
 
-}  // namespace
+}
 
 double KernelCase::operations() const {
   double product = 2.0 * products_per_target * contracted;
@@ -331,4 +327,4 @@ double time_matrix_instruction(int device_number) {
          device.multiProcessorCount / median(seconds);
 }
 
-}  // namespace trifuse
+}

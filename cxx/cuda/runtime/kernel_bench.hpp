@@ -50,6 +50,6 @@ double time_cublas_dgemm(int n, int repeats, int device = 0);
 /// Floating-point operations per second of the best FP64 instruction of the device with operands in registers.
 double time_matrix_instruction(int device = 0);
 
-}  // namespace trifuse
+}
 
 #pragma GCC visibility pop

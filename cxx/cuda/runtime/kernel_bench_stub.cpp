@@ -37,4 +37,4 @@ double time_matrix_instruction(int) {
   return 0.0;
 }
 
-}  // namespace trifuse
+}

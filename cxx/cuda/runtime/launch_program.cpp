@@ -32,7 +32,7 @@ void send(const LaunchProgram& program, KernelParameters& parameters, LaunchBuff
                                cudaMemcpyHostToDevice, buffers.stream));
 }
 
-}  // namespace
+}
 
 void LaunchProgram::clear() {
   tasks.clear();
@@ -89,4 +89,4 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   return {buffers.host_sums.data(), sums_count};
 }
 
-}  // namespace trifuse::gpu
+}

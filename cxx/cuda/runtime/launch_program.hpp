@@ -60,4 +60,4 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
                                     bool two_sided, int multiprocessors, KernelParameters parameters,
                                     LaunchBuffers& buffers);
 
-}  // namespace trifuse::gpu
+}

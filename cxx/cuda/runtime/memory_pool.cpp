@@ -143,7 +143,7 @@ void release_idle_pinned() {
   for (const auto& [bytes, block] : idle) return_pinned(block);
 }
 
-}  // namespace
+}
 
 DeviceBlock allocate_device(std::size_t bytes) {
   const int device = current_device();
@@ -231,4 +231,4 @@ void keep_all_device_memory(int change) {
   for (const auto& [device, pool] : pools().devices) pool.keep_all(pools().keep_all > 0);
 }
 
-}  // namespace trifuse::gpu
+}

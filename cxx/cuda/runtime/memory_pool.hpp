@@ -60,4 +60,4 @@ void release_idle_memory();
 /// Ignores errors of GPUs that have failed.
 void keep_all_device_memory(int change);
 
-}  // namespace trifuse::gpu
+}

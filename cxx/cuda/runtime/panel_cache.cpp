@@ -13,7 +13,7 @@ std::vector<const PanelSource*> sources_of(const PanelCache::Providers& provider
   return sources;
 }
 
-}  // namespace
+}
 
 PanelCache::PanelCache(const TileSpace& tiles, SpinFormulation formulation, std::int64_t bytes, Providers providers)
     : tiles_(tiles),
@@ -219,4 +219,4 @@ PanelCache::Statistics PanelCache::statistics() const {
   return now;
 }
 
-}  // namespace trifuse::gpu
+}

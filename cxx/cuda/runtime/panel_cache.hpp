@@ -112,4 +112,4 @@ class PanelCache {
   bool copies_timed_ = false;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -21,4 +21,4 @@ class PanelProvider : public PanelSource {
   virtual std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) = 0;
 };
 
-}  // namespace trifuse::gpu
+}

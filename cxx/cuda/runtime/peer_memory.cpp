@@ -54,7 +54,7 @@ bool read_digits(const std::string& digits, PeerHandle& exported) {
   return true;
 }
 
-}  // namespace
+}
 
 std::string PeerMemory::export_handle(const void* memory) {
   PeerHandle exported{this_process(), memory, {}};
@@ -95,4 +95,4 @@ bool PeerMemory::copy(std::byte* to, const std::byte* from, std::int64_t bytes, 
   return false;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -39,4 +39,4 @@ class PeerMemory {
   bool of_this_process_ = false;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -10,4 +10,4 @@ std::int64_t PeerPanelProvider::produce(const PanelName& name, const Packing& pa
   return bytes;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -22,4 +22,4 @@ class PeerPanelProvider final : public PanelProvider {
   PeerPanels peers_;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -32,7 +32,7 @@ void touch_pages(std::byte* data, std::size_t bytes) {
   });
 }
 
-}  // namespace
+}
 
 void* map_pinned(std::size_t bytes) {
   std::byte* const data = map_pages(bytes);
@@ -53,4 +53,4 @@ void unmap_pinned(void* data, std::size_t bytes) {
   munmap(data, bytes);
 }
 
-}  // namespace trifuse::gpu
+}

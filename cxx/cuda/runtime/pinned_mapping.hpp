@@ -16,4 +16,4 @@ void* map_pinned(std::size_t bytes);
 /// Unmaps memory of map_pinned() of the same size. No work that uses it may be pending. Ignores errors.
 void unmap_pinned(void* data, std::size_t bytes);
 
-}  // namespace trifuse::gpu
+}

@@ -80,7 +80,7 @@ class TestMolecule {
   std::vector<TaskEnergy> expected_;
 };
 
-}  // namespace
+}
 
 std::vector<int> devices_that_pass(SpinFormulation formulation, const CudaOptions& options, const MakeUntested& make) {
   static PassedSelfTests passed;
@@ -133,4 +133,4 @@ void check_self_test(int number, Precision precision, double found, double expec
       number, found, expected));
 }
 
-}  // namespace trifuse::gpu
+}

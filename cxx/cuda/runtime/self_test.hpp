@@ -29,4 +29,4 @@ std::vector<int> devices_that_pass(SpinFormulation formulation, const CudaOption
 void check_self_test(int number, Precision precision, double found, double expected, double scale);
 double self_test_limit(Precision precision);
 
-}  // namespace trifuse::gpu
+}

@@ -68,4 +68,4 @@ SlabCache::Statistics SlabCache::statistics() const {
   return statistics_;
 }
 
-}  // namespace trifuse::gpu
+}

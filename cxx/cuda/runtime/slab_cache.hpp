@@ -72,4 +72,4 @@ class SlabCache {
   Statistics statistics_;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -22,7 +22,7 @@ std::string about(double seconds) {
   return fmt::format("{:.3g} seconds", seconds);
 }
 
-}  // namespace
+}
 
 std::string advise_mixed_precision(const std::vector<DeviceInfo>& devices, double operations, double of_sample) {
   double in_double = 0.0, mixed = 0.0;
@@ -51,4 +51,4 @@ std::string advise_mixed_precision(const std::vector<DeviceInfo>& devices, doubl
       devices.size() == 1 ? "" : "s");
 }
 
-}  // namespace trifuse
+}

@@ -14,4 +14,4 @@ namespace trifuse {
 /// precision.
 std::string advise_mixed_precision(const std::vector<DeviceInfo>& devices, double operations, double of_sample);
 
-}  // namespace trifuse
+}

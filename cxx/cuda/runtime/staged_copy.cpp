@@ -49,7 +49,7 @@ int current_device() {
   return device;
 }
 
-}  // namespace
+}
 
 void upload(std::span<const UploadPart> parts, int threads) {
   const int device = current_device();
@@ -88,4 +88,4 @@ void download(const void* from, std::span<std::byte> to, int threads) {
   });
 }
 
-}  // namespace trifuse::gpu
+}

@@ -28,4 +28,4 @@ void upload(std::span<const UploadPart> parts, int threads);
 /// `threads`: at least 1; the function starts them.
 void download(const void* from, std::span<std::byte> to, int threads);
 
-}  // namespace trifuse::gpu
+}

@@ -25,7 +25,7 @@ void copy_to_pinned(double* to, const double* from, std::int64_t doubles) {
            [&](std::int64_t begin, std::int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-}  // namespace
+}
 
 UploadRing::UploadRing(std::int64_t slot_bytes, std::int64_t slots) {
   for (std::int64_t n = 0; n < slots; ++n) {
@@ -83,4 +83,4 @@ void UploadRing::send_rows(double* to, const double* from, std::int64_t rows, st
   }
 }
 
-}  // namespace trifuse::gpu
+}

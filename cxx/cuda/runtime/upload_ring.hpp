@@ -50,4 +50,4 @@ class UploadRing {
   std::int64_t used_ = 0;  ///< doubles of the current slot
 };
 
-}  // namespace trifuse::gpu
+}

@@ -124,4 +124,4 @@ constexpr LaneExchange lane_exchange(int from, int to) {
   return exchange;
 }
 
-}  // namespace trifuse::gpu
+}

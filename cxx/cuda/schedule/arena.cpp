@@ -42,4 +42,4 @@ void Arena::release(std::int64_t offset) {
   free_.emplace(begin, length);
 }
 
-}  // namespace trifuse::gpu
+}

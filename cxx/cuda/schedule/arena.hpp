@@ -30,4 +30,4 @@ class Arena {
   std::map<std::int64_t, std::int64_t> allocated_;  ///< offset to length
 };
 
-}  // namespace trifuse::gpu
+}

@@ -35,7 +35,7 @@ ArrayRows::Part part_of(const TileSpace& space, const PanelName& name, const Str
   return part;
 }
 
-}  // namespace
+}
 
 ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays) {
   if (name.key.kind == PanelKind::vvoo) {
@@ -66,4 +66,4 @@ ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFact
           part_of(space, name, arrays.t2, {2, 3, 1, 0}, 3, 0, l, 1.0), particles};
 }
 
-}  // namespace trifuse::gpu
+}

@@ -50,4 +50,4 @@ inline bool has_array_panels(const Problem& problem) {
 /// problem with has_array_panels(). `factor`: for a vvoo block, the factor of its set; not used for other panels.
 ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays);
 
-}  // namespace trifuse::gpu
+}

@@ -12,4 +12,4 @@ inline double batch_operations(double operations, double workers) {
   return std::clamp(operations / (batches_per_worker * workers), smallest, largest);
 }
 
-}  // namespace trifuse
+}

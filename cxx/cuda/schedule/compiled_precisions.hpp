@@ -25,7 +25,7 @@ bool use_compiled(const OperandFormat& format, Use use, ConfigurationList<First.
   return use_matching(format, use, Fp64{}, typename First::Precision{}..., typename Last::Precision{}...,
                       typename Mixed::Precision{}...);
 }
-}  // namespace detail
+}
 
 /// Calls `use(Precision{})` with the precision that has this format: that of a compiled kernel, or that of vvoo blocks.
 /// Throws Error if there is none.
@@ -35,4 +35,4 @@ void with_precision_of(const OperandFormat& format, Use use) {
   throw Error("No kernel of this build reads operands in the format \"" + std::string(format.name) + "\".");
 }
 
-}  // namespace trifuse::gpu
+}

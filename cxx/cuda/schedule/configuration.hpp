@@ -119,4 +119,4 @@ constexpr Shape shape_of() {
           Config::cta_elements};
 }
 
-}  // namespace trifuse::gpu
+}

@@ -29,7 +29,7 @@ std::int64_t mean_stage_bytes(const Shape& shape, const std::array<int, 3>& warp
   return (k_tile_bytes(shape, warps, 0) + k_tile_bytes(shape, warps, 1) + k_tile_bytes(shape, warps, 2)) / 3;
 }
 
-}  // namespace
+}
 
 std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps) {
   return std::max({k_tile_bytes(shape, warps, 0), k_tile_bytes(shape, warps, 1), k_tile_bytes(shape, warps, 2)});
@@ -196,4 +196,4 @@ double append_cta_tiles(std::uint32_t task_number, const TaskData& task, SpinFor
   return computed / all;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -85,4 +85,4 @@ class ShapeSelector {
 double append_cta_tiles(std::uint32_t task_number, const TaskData& task, SpinFormulation formulation,
                         const Shape& shape, CtaTiling& tiling, std::vector<CtaTile>& cta_tiles);
 
-}  // namespace trifuse::gpu
+}

@@ -123,7 +123,7 @@ std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std
   return budget - workers * worker_bytes - panel_slots(budget, demand) * demand.slot - demand.made_rows;
 }
 
-}  // namespace
+}
 
 std::int64_t device_budget(std::int64_t free, std::int64_t allowed) {
   const std::int64_t available = free - reserve_bytes;
@@ -303,4 +303,4 @@ std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSp
   return fine;
 }
 
-}  // namespace trifuse::gpu
+}

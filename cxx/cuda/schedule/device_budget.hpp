@@ -113,4 +113,4 @@ TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const O
 /// the memory that the panels get smaller tiles all the same. `memory`: the total memory of the smallest GPU.
 std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, std::int64_t memory);
 
-}  // namespace trifuse::gpu
+}

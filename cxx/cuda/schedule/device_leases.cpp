@@ -69,4 +69,4 @@ void DeviceLeases::give_back(const std::vector<Demand>& demands) {
   changed_.notify_all();
 }
 
-}  // namespace trifuse::gpu
+}

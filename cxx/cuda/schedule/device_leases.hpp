@@ -61,4 +61,4 @@ class DeviceLeases {
   std::list<const void*> waiting_;  ///< runs that ask for memory, the first one first
 };
 
-}  // namespace trifuse::gpu
+}

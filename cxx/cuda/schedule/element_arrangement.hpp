@@ -198,4 +198,4 @@ struct ArrangementChange {
   }
 };
 
-}  // namespace trifuse::gpu
+}

@@ -32,4 +32,4 @@ ExportedMemory read_handle(const std::string& description, const std::string& te
   return exported;
 }
 
-}  // namespace trifuse::gpu
+}

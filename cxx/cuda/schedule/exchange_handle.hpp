@@ -19,4 +19,4 @@ std::string write_handle(const std::string& description, const ExportedMemory& e
 /// Reads this text. Returns empty handles if the text has another description or is not complete.
 ExportedMemory read_handle(const std::string& description, const std::string& text);
 
-}  // namespace trifuse::gpu
+}

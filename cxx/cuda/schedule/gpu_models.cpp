@@ -48,7 +48,7 @@ constexpr std::array models = {
              1792 * giga, pcie5},
 };
 
-}  // namespace
+}
 
 std::span<const GpuModel> gpu_models() {
   return models;
@@ -72,4 +72,4 @@ KernelRates kernel_rates(const GpuModel& model) {
           mixed_kernel(model).rate.spin_adapted * model.mixed_peak() / h200.mixed_peak()};
 }
 
-}  // namespace trifuse::gpu
+}

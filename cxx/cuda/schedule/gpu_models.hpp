@@ -60,4 +60,4 @@ constexpr const MixedKernelModel& mixed_kernel(const GpuModel& model) {
   return model.wgmma ? measured_with_wgmma : measured_with_mma;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -133,4 +133,4 @@ struct KernelParameters {
   std::uint32_t product_sign;    ///< the sign bit 0x80000000 if products have signs (spin-orbital form), else 0
 };
 
-}  // namespace trifuse::gpu
+}

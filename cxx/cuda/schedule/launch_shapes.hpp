@@ -32,4 +32,4 @@ using MixedWarpgroup = Configuration<SplitHalfBlocks, Wgmma, Staging::bulk, 4, 8
 using MixedCooperative = Configuration<SplitHalf, MmaM16N8K16, Staging::cooperative, 4, 4, 2, 2, RoundSchedule>;
 using MixedKernels = ConfigurationList<MixedWarpgroup, MixedCooperative>;
 
-}  // namespace trifuse::gpu
+}

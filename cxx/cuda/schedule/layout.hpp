@@ -307,29 +307,6 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t raw_offset(const Packing& p, const Pa
   return raw;
 }
 
-/// An element of a packed panel: where it goes, and where it comes from.
-struct PackedElement {
-  std::int64_t packed;  ///< offset in the packed panel
-  std::int64_t raw;     ///< offset in the source; -1: the element is zero, or it is part of a scale
-  int slice;            ///< of the number at `raw`
-};
-
-/// The same element as packed_indices(p, n), with its offset in the source of `p`.
-template <typename Precision>
-constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
-  const PackedIndices indices = packed_indices<Precision>(p, n);
-  return {indices.packed, indices.inside ? raw_offset(p, indices) : -1, indices.slice};
-}
-
-/// The value of this element. `source`: source of the packing. `Precision`: Fp64 for a vvoo block; its numbers are not
-/// scaled.
-template <typename Precision>
-constexpr TRIFUSE_HOST_DEVICE typename Precision::Operand packed_value(const PackedElement& element,
-                                                                       const double* source) {
-  static_assert(Precision::scale_elements == 0, "pack_scale_group() packs scaled numbers");
-  return element.raw < 0 ? typename Precision::Operand{} : Precision::slice_of(source[element.raw], element.slice);
-}
-
 /// Elements of the packed panel that are filled from the source of `p`, zeros included.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size_of_part(const Packing& p) {
@@ -338,4 +315,4 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size_of_part(const Packing& p)
   return packed_size<Precision>(part);
 }
 
-}  // namespace trifuse::gpu
+}

@@ -92,4 +92,4 @@ void PeerPanels::lose_owner(const PanelName& name) {
   memory_of_owner_[static_cast<std::size_t>(owners_->find(name)->owner)] = {};
 }
 
-}  // namespace trifuse::gpu
+}

@@ -82,4 +82,4 @@ class PeerPanels {
   std::vector<PeerRange> memory_of_owner_;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -32,4 +32,4 @@ ProducedPanels PanelSourceList::produced_by(const PanelSource& source) const {
   return found == sources_.end() ? ProducedPanels{} : produced_[static_cast<std::size_t>(found - sources_.begin())];
 }
 
-}  // namespace trifuse::gpu
+}

@@ -51,4 +51,4 @@ class PanelSourceList {
   std::vector<ProducedPanels> produced_;  ///< [source]
 };
 
-}  // namespace trifuse::gpu
+}

@@ -138,4 +138,4 @@ constexpr bool has_rounds() {
   return rounds;
 }
 
-}  // namespace trifuse::gpu
+}

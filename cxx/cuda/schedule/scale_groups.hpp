@@ -119,4 +119,4 @@ constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64
   }
 }
 
-}  // namespace trifuse::gpu
+}

@@ -38,4 +38,4 @@ class SlabDealer {
   std::vector<std::int64_t> bytes_;  ///< [gpu]
 };
 
-}  // namespace trifuse::gpu
+}

@@ -56,4 +56,4 @@ void SlabPlacement::forget(std::span<const Copy> copies) {
   for (const Copy& copy : copies) table_.forget(copy.key);
 }
 
-}  // namespace trifuse::gpu
+}

@@ -67,4 +67,4 @@ class SlabPlacement {
   PeerPanels peers_;
 };
 
-}  // namespace trifuse::gpu
+}

@@ -26,4 +26,4 @@ inline SlabShape slab_shape(const TileSpace& tiles, std::int64_t auxiliary, cons
   return {first.size * auxiliary, of_irrep};
 }
 
-}  // namespace trifuse::gpu
+}

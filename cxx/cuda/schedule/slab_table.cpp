@@ -51,4 +51,4 @@ std::int64_t SlabTable::required(std::span<const Wanted> slabs) {
   return bytes;
 }
 
-}  // namespace trifuse::gpu
+}

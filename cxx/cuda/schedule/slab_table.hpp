@@ -51,4 +51,4 @@ class SlabTable {
   LeastRecentlyUsed<PanelKey, std::int64_t, Hash> slabs_;  ///< offsets
 };
 
-}  // namespace trifuse::gpu
+}

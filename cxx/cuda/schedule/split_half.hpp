@@ -82,13 +82,6 @@ struct SplitHalf : SingleFragments {
     return static_cast<Operand>(sign | static_cast<unsigned>(exponent + 15) << 10 |
                                 (static_cast<unsigned>(bits >> 42) & 0x3ffu));
   }
-  /// The FP16 number with these bits.
-  static constexpr double number_of(Operand bits) {
-    const int exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
-    const double magnitude =
-        exponent == 0 ? fraction * power_of_two(-24) : (1024 + fraction) * power_of_two(exponent - 25);
-    return (bits >> 15) != 0 ? -magnitude : magnitude;
-  }
   /// Slice `slice` of the scaled number `x`.
   static constexpr TRIFUSE_HOST_DEVICE Operand slice_of(double x, int slice) {
     const double high = nearest(x);
@@ -108,8 +101,6 @@ struct SplitHalf : SingleFragments {
   static constexpr TRIFUSE_HOST_DEVICE Operand scale_element(int shift, bool larger, int n) {
     return static_cast<Operand>(n == 0 ? (larger ? 1 : 0) : n == 1 ? (127 - shift) << 7 : 0);
   }
-  /// The scale 2^-shift whose elements begin at `elements`, without the factor that makes up for truncation.
-  static constexpr double scale_of(const Operand* elements) { return power_of_two((elements[1] >> 7) - 127); }
 
  private:
   /// Exponent of the leading bit; -1023 for zeros and for numbers below 2^-1022.
@@ -118,4 +109,4 @@ struct SplitHalf : SingleFragments {
   }
 };
 
-}  // namespace trifuse::gpu
+}

@@ -61,4 +61,4 @@ constexpr Precision precision_of(const OperandFormat& format) {
   return split ? Precision::mixed : Precision::fp64;
 }
 
-}  // namespace trifuse::gpu
+}

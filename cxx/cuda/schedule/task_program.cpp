@@ -27,7 +27,7 @@ TaskData task_data(const TileSpace& space, SpinFormulation formulation, const Ta
   return data;
 }
 
-}  // namespace
+}
 
 std::size_t PanelName::Hash::operator()(const PanelName& name) const {
   std::size_t hash = static_cast<std::size_t>(name.key.kind) << 24 | static_cast<std::size_t>(name.key.side) << 16 |
@@ -129,4 +129,4 @@ std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, c
   return packed_bytes(packing_of(space, formulation, name, 1), name.format);
 }
 
-}  // namespace trifuse::gpu
+}

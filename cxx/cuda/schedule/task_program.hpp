@@ -77,4 +77,4 @@ inline Packing with_longer_rows(Packing packing, std::int64_t length, std::int64
 /// Bytes of the packed panel on the device.
 std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name);
 
-}  // namespace trifuse::gpu
+}

@@ -97,5 +97,5 @@ TEST_F(DeviceArrays, AreCopiedWholeThroughPinnedMemory) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

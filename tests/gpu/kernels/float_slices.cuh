@@ -36,4 +36,4 @@ struct Fragments<FloatSlices<slices>> {
   }
 };
 
-}  // namespace trifuse::gpu
+}

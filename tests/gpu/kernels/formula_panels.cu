@@ -37,7 +37,7 @@ void launch_fill(const PanelKey& key, const Packing& packing, void* to, cudaStre
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
-}  // namespace
+}
 
 std::int64_t FormulaPanelProvider::produce(const PanelName& name, const Packing& whole, void* to, cudaStream_t stream) {
   const Packing packing = with_row_stride(whole, whole.contracted);
@@ -59,4 +59,4 @@ std::vector<double> FormulaPanelProvider::panel(const PanelKey& key, std::int64_
   return numbers;
 }
 
-}  // namespace trifuse::gpu
+}

@@ -21,4 +21,4 @@ class FormulaPanelProvider final : public PanelProvider {
   static std::vector<double> panel(const PanelKey& key, std::int64_t size);
 };
 
-}  // namespace trifuse::gpu
+}

@@ -158,5 +158,5 @@ TEST_F(MadePanels, HaveTheSameBitsWithLittleMemory) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

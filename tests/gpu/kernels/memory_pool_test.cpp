@@ -143,5 +143,5 @@ TEST_F(KeptMemory, IsFlatOverManyRunsOfTheSameBits) {
   EXPECT_GE(free_for_others(), after_twenty - 4 * mebibyte) << "memory is flat";
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -172,5 +172,5 @@ TEST_F(MixedKernelsOnGpu, HaveOperandsThatArePackedOnTheDeviceAsOnTheHost) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

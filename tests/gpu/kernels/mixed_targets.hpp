@@ -8,4 +8,4 @@ namespace trifuse::gpu {
 Kernel mixed_targets_bulk();
 Kernel mixed_targets_cooperative();
 
-}  // namespace trifuse::gpu
+}

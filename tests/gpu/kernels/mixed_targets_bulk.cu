@@ -9,4 +9,4 @@ Kernel mixed_targets_bulk() {
       "mixed-targets-bulk", [](SpinFormulation, bool) { return kernel_function<StoredTargets<MixedWarpgroup>>(); });
 }
 
-}  // namespace trifuse::gpu
+}

@@ -10,4 +10,4 @@ Kernel mixed_targets_cooperative() {
   });
 }
 
-}  // namespace trifuse::gpu
+}

@@ -25,4 +25,4 @@ template Kernel energies_in<TwoFloats>();
 template void pack_in<Fp32>(const Packing&, const double*, void*, cudaStream_t);
 template void pack_in<TwoFloats>(const Packing&, const double*, void*, cudaStream_t);
 
-}  // namespace trifuse::gpu
+}

@@ -14,4 +14,4 @@ Kernel energies_in();
 template <typename Precision>
 void pack_in(const Packing& packing, const double* raw, void* packed, cudaStream_t stream);
 
-}  // namespace trifuse::gpu
+}

@@ -117,5 +117,5 @@ TEST_F(OtherPrecisions, AreRefusedByPackingWithoutAKernel) {
                                  "No kernel of this build reads operands in the format \"fp32\"");
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -20,4 +20,4 @@ Kernel reversed_energies() {
   });
 }
 
-}  // namespace trifuse::gpu
+}

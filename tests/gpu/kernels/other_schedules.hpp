@@ -11,4 +11,4 @@ Kernel stored_targets_bulk();
 /// A kernel like "fma-2x2x2", with the ReversedSchedule. It computes energies with equal left and right amplitudes.
 Kernel reversed_energies();
 
-}  // namespace trifuse::gpu
+}

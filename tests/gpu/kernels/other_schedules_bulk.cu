@@ -12,4 +12,4 @@ Kernel stored_targets_bulk() {
                                  [](SpinFormulation, bool) { return kernel_function<StoredTargets<Config>>(); });
 }
 
-}  // namespace trifuse::gpu
+}

@@ -88,5 +88,5 @@ TEST_F(OtherSchedules, GiveTheEnergiesOfTheStandardSchedule) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

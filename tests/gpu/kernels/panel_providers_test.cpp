@@ -140,5 +140,5 @@ TEST_F(PanelProviders, ComputePanelsAgainThatWereEvicted) {
   });
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

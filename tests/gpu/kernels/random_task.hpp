@@ -191,4 +191,4 @@ class RandomTask {
   std::vector<double> ov_factors_;   ///< [particle orbital, hole orbital]
 };
 
-}  // namespace trifuse::gpu
+}

@@ -128,5 +128,5 @@ TEST_F(SlabProducts, MayBeEmpty) {
   TRIFUSE_CUDA(cudaDeviceSynchronize());
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

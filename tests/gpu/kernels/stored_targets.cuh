@@ -43,4 +43,4 @@ class StoredTargets {
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters&, const Stages<formulation, Config>&) {}
 };
 
-}  // namespace trifuse::gpu
+}

@@ -89,5 +89,5 @@ TEST_F(TaskSumsOnGpu, AddUpManyCtaTiles) {
   }
 }
 
-}  // namespace
-}  // namespace trifuse::gpu
+}
+}

@@ -37,7 +37,7 @@ void or_end(Body body) {
   }
 }
 
-}  // namespace
+}
 
 extern "C" {
 

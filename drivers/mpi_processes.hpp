@@ -30,4 +30,4 @@ class MpiProcesses {
 /// the launcher has started. Throws SystemError if the MPI library does not support threads.
 std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher);
 
-}  // namespace trifuse::cli
+}

@@ -1,4 +1,4 @@
-#include "drivers/mpi_communicator.hpp"
+#include "drivers/mpi_processes.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -152,7 +152,7 @@ class Processes final : public MpiProcesses {
   MPI_Comm at_the_end_ = MPI_COMM_NULL;
 };
 
-}  // namespace
+}
 
 std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher) {
   int provided = MPI_THREAD_SINGLE, size = 1;
@@ -173,4 +173,4 @@ std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher) {
   return std::make_unique<Processes>();
 }
 
-}  // namespace trifuse::cli
+}

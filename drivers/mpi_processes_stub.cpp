@@ -1,4 +1,4 @@
-#include "drivers/mpi_communicator.hpp"
+#include "drivers/mpi_processes.hpp"
 
 namespace trifuse::cli {
 
@@ -6,4 +6,4 @@ std::unique_ptr<MpiProcesses> begin_mpi(const Launcher& launcher) {
   refuse(launcher, "this build has no MPI and runs as one process");
 }
 
-}  // namespace trifuse::cli
+}
