@@ -12,6 +12,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/triples/energy.hpp"
 
 namespace trifuse {
 
@@ -145,13 +146,13 @@ void CalculationContext::check_denominators() const {
   // A denominator closer to zero is an accident of the orbital energies, and its reciprocal is noise. Hartree.
   constexpr double closest = 1e-7;
   for (const double omega2 : options_.omega2) {
-    if (largest_denominator_ - 3.0 * omega2 < -closest) continue;
+    const double largest = largest_denominator_ - denominator_shift(omega2);
+    if (largest < -closest) continue;
     throw InputError(fmt::format(
         "The orbital energies of {} make a triples denominator of {:.6f} hartree (it must be negative) at omega2 = {}: "
         "an occupied orbital lies above a virtual one. Check the occupation of the reference, or use "
         "--omega2 above {:.4f}.",
-        right_->info().path, largest_denominator_ - 3.0 * omega2, omega2,
-        std::ceil(largest_denominator_ / 3.0 * 1e4 + 1.0) * 1e-4));
+        right_->info().path, largest, omega2, std::ceil(largest_denominator_ / 3.0 * 1e4 + 1.0) * 1e-4));
   }
 }
 
