@@ -202,7 +202,7 @@ bool CalculationContext::shares_operands() const {
 int CalculationContext::users_of_operands() const {
   if (assignment_.role == RankAssignment::Role::idle) return 0;
   // A GPU fetches one panel after another. Threads that share a task use the panels of at most two tasks.
-  if (options_.executor == ExecutorKind::cuda) return 1;
+  if (options_.executor == ExecutorKind::cuda) return static_cast<int>(devices_.size());
   return assignment_.threads_share_task ? 2 : threads_;
 }
 

@@ -21,11 +21,14 @@ const char* visible_by_environment() {
 RankResources resources_of_this_rank(const DistributedOptions& options) {
   RankResources mine = resources_of_this_process();
   if (options.calculation.threads > 0) mine.threads_asked = options.calculation.threads;
-  if (options.device) {
-    mine.gpu = options.device->name;
-    mine.gpu_label = device_label(*options.device, visible_by_environment());
-    mine.gpu_identity = device_identity(*options.device, visible_by_environment());
-    mine.gpu_rate = nominal_rate(*options.device);
+  for (const DeviceInfo& device : options.devices) {
+    mine.gpu_label += (mine.gpu_label.empty() ? "" : ",") + device_label(device, visible_by_environment());
+    mine.gpu_rate += nominal_rate(device);
+  }
+  if (!options.devices.empty()) {
+    mine.gpu = options.devices.front().name;
+    mine.gpu_identity = device_identity(options.devices.front(), visible_by_environment());
+    mine.gpu_count = static_cast<int>(options.devices.size());
   }
   return mine;
 }
@@ -56,18 +59,18 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
   chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
   chosen.devices.clear();
   if (any_gpu) chosen.memory.reset();  // in a run with GPUs, the option limits the GPUs only
-  if (!options.device) {
+  if (options.devices.empty()) {
     if (chosen.executor == ExecutorKind::cuda) chosen.executor = ExecutorKind::cpu;
     chosen.kernel.clear();
     return chosen;
   }
   chosen.executor = ExecutorKind::cuda;
-  chosen.devices = {options.device->number};
+  for (const DeviceInfo& device : options.devices) chosen.devices.push_back(device.number);
   chosen.memory = options.gpu_memory;
   // Without this limit each rank on a shared GPU would take all free memory.
   if (!chosen.memory && sharers > 1) {
     constexpr double usable = 0.9;
-    const auto free = static_cast<double>(free_device_memory(options.device->number));
+    const auto free = static_cast<double>(free_device_memory(options.devices.front().number));
     chosen.memory = static_cast<std::int64_t>(usable * free / sharers);
   }
   return chosen;
@@ -75,15 +78,15 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
 
 }
 
-DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options, bool with_gpu,
-                                       bool may_share) {
+DistributedOptions options_with_devices(Communicator& communicator, const CalculationOptions& options, bool with_gpu,
+                                        bool may_share) {
   std::vector<DeviceInfo> usable;
   run_collectively(&communicator, [&] {
     if (with_gpu && options.executor == ExecutorKind::cuda) {
       usable = choose_devices(visible_devices(), options.devices);
     }
   });
-  return {options, assign_device(communicator, usable, may_share), options.memory};
+  return {options, assign_devices(communicator, usable, may_share), options.memory};
 }
 
 DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,
@@ -129,7 +132,8 @@ std::string describe_rank(const DistributedCalculation& distributed_calculation,
   const std::string cores = fmt::format("{} core{}", assignment.threads, assignment.threads == 1 ? "" : "s");
   if (resources.gpu.empty()) return cores;
   const int sharers = sharers_of_gpu(distributed_calculation.ranks, static_cast<int>(rank));
-  return fmt::format("GPU {} ({}), {}{}", gpu_name(distributed_calculation.ranks, resources), resources.gpu, cores,
+  return fmt::format("GPU{} {} ({}), {}{}", resources.gpu_count > 1 ? "s" : "",
+                     gpu_name(distributed_calculation.ranks, resources), resources.gpu, cores,
                      sharers > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", sharers) : "");
 }
 
@@ -149,7 +153,7 @@ std::vector<std::string> rank_table(const DistributedCalculation& distributed_ca
   return table;
 }
 
-std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share) {
+std::vector<DeviceInfo> assign_devices(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share) {
   std::string list;
   for (const DeviceInfo& device : usable) {
     list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());
@@ -157,10 +161,11 @@ std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::v
   constexpr std::size_t longest_list = 1024;
   const std::vector<std::string> hosts = hosts_of_ranks(communicator);
   const std::vector<std::string> lists = allgather(communicator, list, longest_list);
-  const std::optional<std::size_t> place =
-      assigned_device(hosts, lists, static_cast<std::size_t>(communicator.rank()), share);
-  if (!place) return std::nullopt;
-  return usable.at(*place);
+  std::vector<DeviceInfo> mine;
+  for (const std::size_t index : assigned_devices(hosts, lists, static_cast<std::size_t>(communicator.rank()), share)) {
+    mine.push_back(usable.at(index));
+  }
+  return mine;
 }
 
 }

@@ -19,18 +19,18 @@ class Communicator;
 /// Options of a calculation of several ranks.
 struct DistributedOptions {
   /// The options of the user, the same on all ranks. `plan_distributed` sets `executor` and `devices` on each rank: a
-  /// rank with a `device` uses it, and a rank without one does not use `cuda`.
+  /// rank with GPUs uses them, and a rank without one does not use `cuda`.
   CalculationOptions calculation;
-  std::optional<DeviceInfo> device;  ///< the GPU of this rank, if it has one
+  std::vector<DeviceInfo> devices;  ///< the GPUs of this rank
   std::optional<std::int64_t>
-      gpu_memory;  ///< bytes that this rank may use on it; default: its share of the free memory
+      gpu_memory;  ///< bytes that this rank may use on each; default: its share of the free memory
 };
 
-/// The options of this rank if each rank takes one GPU. If `options` names GPUs, all ranks of a host take these GPUs in
-/// turn. Collective. `options`: the same on all ranks. `with_gpu`: false if this rank takes none. `may_share`: true if
+/// The options of this rank with its share of the GPUs of its host: of those that `options` names, or of all.
+/// Collective. `options`: the same on all ranks. `with_gpu`: false if this rank takes none. `may_share`: true if
 /// several ranks may take one GPU. Throws on all ranks if a rank cannot use one of them.
-DistributedOptions options_with_device(Communicator& communicator, const CalculationOptions& options,
-                                       bool with_gpu = true, bool may_share = false);
+DistributedOptions options_with_devices(Communicator& communicator, const CalculationOptions& options,
+                                        bool with_gpu = true, bool may_share = false);
 
 /// A calculation with the same plan on all ranks.
 struct DistributedCalculation {
@@ -53,9 +53,8 @@ std::string describe_rank(const DistributedCalculation& distributed_calculation,
 std::vector<std::string> rank_table(const DistributedCalculation& distributed_calculation);
 
 /// Assigns GPUs to ranks, such that each GPU of a host belongs to one rank. Collective. `usable`: the GPUs that this
-/// rank may use, in the order of preference. Returns the GPU of this rank. If all these GPUs belong to other ranks, the
-/// result depends on `share`. False: nullopt. True: the GPU that the fewest lower ranks have.
-std::optional<DeviceInfo> assign_device(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
+/// rank may use, in the order of preference. Returns the GPUs of this rank, see assigned_devices().
+std::vector<DeviceInfo> assign_devices(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
 }
 

@@ -1,49 +1,50 @@
 #include "cxx/job/begin_devices.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/hosts.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
-#include "cxx/parallel/ranks.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// The GPUs that this process will probably use. `wanted`: the GPUs that the user named. In a job of several ranks,
-/// each rank of a host takes one GPU, in the order of the ranks.
-std::vector<int> likely_devices(std::vector<int> wanted, bool distributed) {
+/// The GPUs that this process will probably use: its share of `wanted`, or of all. `place`, `ranks`: number of this
+/// rank among the ranks of its host that use GPUs, and number of these ranks.
+std::vector<int> likely_devices(std::vector<int> wanted, int place, int ranks) {
   if (wanted.empty()) {
     wanted.resize(static_cast<std::size_t>(visible_device_count()));
     std::iota(wanted.begin(), wanted.end(), 0);
   }
-  if (!distributed) return wanted;
-  const std::optional<int> place = rank_on_host_by_launcher();
-  if (!place || *place < 0 || static_cast<std::size_t>(*place) >= wanted.size()) return {};
-  return {wanted[static_cast<std::size_t>(*place)]};
+  const auto count = static_cast<int>(wanted.size());
+  if (ranks > count) return place < count ? std::vector{wanted[static_cast<std::size_t>(place)]} : std::vector<int>();
+  return {wanted.begin() + place * count / ranks, wanted.begin() + (place + 1) * count / ranks};
 }
 
 }
 
 BegunDevices begin_devices(const JobOptions& options, const TileSource& right, const Communicator* communicator,
-                           bool with_gpu) {
+                           const GpuRanks& gpus) {
   // If no thread can be started, the caller does this when it needs the result.
   constexpr auto soon = std::launch::async | std::launch::deferred;
   BegunDevices begun;
-  begun.options = std::async(soon, [&options, &right, with_gpu] {
+  begun.options = std::async(soon, [&options, &right, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
     if (!options.choose_executor || !with_gpu) return chosen;
     chosen.executor = choose_executor(right.tiles(), chosen.formulation, chosen.precision);
     return chosen;
   });
-  begun.start = std::async(soon, [chosen = begun.options, &right, distributed = communicator != nullptr, with_gpu] {
+  begun.start = std::async(soon, [chosen = begun.options, &right, distributed = communicator != nullptr, gpus] {
     try {
       CalculationOptions run = chosen.get();
-      if (run.executor != ExecutorKind::cuda || !with_gpu) return;
-      run.devices = likely_devices(run.devices, distributed);
+      if (run.executor != ExecutorKind::cuda || !gpus.with_gpu) return;
+      run.devices = likely_devices(run.devices, gpus.place, gpus.ranks);
       start_devices(right.tiles(), run, distributed);
     } catch (const Error&) {
       // The code that uses the options or the GPUs reports the error.
@@ -52,8 +53,16 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, c
   return begun;
 }
 
-bool may_use_gpu(Communicator* ranks, std::optional<int> of_host) {
-  return ranks == nullptr || !of_host || rank_on_host(*ranks) < *of_host;
+GpuRanks gpu_ranks(Communicator* ranks, std::optional<int> of_host) {
+  if (ranks == nullptr) return {};
+  const std::vector<std::string> hosts = hosts_of_ranks(*ranks);
+  const auto mine = hosts.begin() + ranks->rank();
+  GpuRanks found;
+  found.place = static_cast<int>(std::count(hosts.begin(), mine, *mine));
+  found.ranks = static_cast<int>(std::count(hosts.begin(), hosts.end(), *mine));
+  if (of_host) found.ranks = std::min(found.ranks, *of_host);
+  found.with_gpu = found.place < found.ranks;
+  return found;
 }
 
 }

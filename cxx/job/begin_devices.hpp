@@ -16,18 +16,24 @@ struct BegunDevices {
   std::future<void> start;                         ///< of CUDA
 };
 
+/// This rank among the ranks of its host that use GPUs.
+struct GpuRanks {
+  bool with_gpu = true;      ///< false: it uses none
+  int place = 0, ranks = 1;  ///< its number, and the number of these ranks
+};
+
+/// `ranks`: null for a single process. `of_host`: number of ranks of each host that may use GPUs; nullopt: all.
+/// Collective.
+GpuRanks gpu_ranks(Communicator* ranks, std::optional<int> of_host);
+
 /// Chooses the executor of a job on another thread. If the job will use CUDA, another thread starts CUDA on the GPUs
 /// that this process will probably use, and makes their self-tests, which takes half a second. Meanwhile the caller can
 /// check and read the input. Errors of GPUs are ignored. They occur again, and are reported, when the run uses the
 /// GPUs.
 ///
 /// `options` and `right` must outlive the result. `communicator`: the ranks of the job; null for a single process.
-/// `with_gpu`: as may_use_gpu() says.
+/// `gpus`: as gpu_ranks() says.
 BegunDevices begin_devices(const JobOptions& options, const TileSource& right, const Communicator* communicator,
-                           bool with_gpu);
-
-/// True if this rank may use a GPU. `ranks`: null for a single process. `of_host`: number of ranks of each host that
-/// may use one; nullopt: all. Collective.
-bool may_use_gpu(Communicator* ranks, std::optional<int> of_host);
+                           const GpuRanks& gpus);
 
 }

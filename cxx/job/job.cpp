@@ -48,9 +48,9 @@ class Job {
   }
 
   CalculationResult check_and_run() {
-    const bool with_gpu = may_use_gpu(ranks_, options_.gpu_ranks_of_host);
+    const GpuRanks gpus = gpu_ranks(ranks_, options_.gpu_ranks_of_host);
     BegunDevices begun;
-    run_collectively(ranks_, [&] { begun = begin_devices(options_, *right_.source, ranks_, with_gpu); });
+    run_collectively(ranks_, [&] { begun = begin_devices(options_, *right_.source, ranks_, gpus); });
     CalculationOptions options;
     const auto resolve = [&] { run_collectively(ranks_, [&] { options = begun.options.get(); }); };
     if (may_check_beside_gpus()) resolve();
@@ -67,7 +67,7 @@ class Job {
       options.ccsd_energy = right_check_.ccsd_energy;
     }
     const double planning = wall_seconds();
-    plan(options, with_gpu);
+    plan(options, gpus.with_gpu);
     times_.planning = wall_seconds() - planning;
     if (!beside) run_collectively(ranks_, [&] { watch_.planned(job()); });
     return execute();
@@ -79,7 +79,7 @@ class Job {
       return;
     }
     const bool may_share = options_.gpu_ranks_of_host.has_value() || !options.devices.empty();
-    DistributedOptions of_rank = options_with_device(*ranks_, options, with_gpu, may_share);
+    DistributedOptions of_rank = options_with_devices(*ranks_, options, with_gpu, may_share);
     if (options_.gpu_memory) of_rank.gpu_memory = options_.gpu_memory;
     distributed_.emplace(plan_distributed(*ranks_, *readable_right_, readable_left_, of_rank));
   }

@@ -16,12 +16,13 @@ struct RankResources {
   int threads_asked = 0;       ///< OMP_NUM_THREADS; 0 if it is not set
   double memory = 0.0;         ///< free memory of the host, bytes
   double core_rate = 1.0;      ///< operations per second of one core
-  std::string gpu;             ///< model name of the GPU; empty if the rank has none
-  std::string gpu_label;       ///< name of the GPU for users, see `gpu_name`
-  std::string gpu_identity;    ///< differs for all GPUs of a host
-  double gpu_rate = 0.0;       ///< of the GPU, operations per second
+  std::string gpu;             ///< model name of its GPUs; empty if the rank has none
+  std::string gpu_label;       ///< names of the GPUs for users, see `gpu_name`
+  std::string gpu_identity;    ///< of the first GPU; differs for all GPUs of a host
+  double gpu_rate = 0.0;       ///< of all its GPUs, operations per second
   double operand_bytes = 0.0;  ///< size of all operands in this rank's tiling
   double working_bytes = 0.0;  ///< smallest host memory that this rank needs besides operands
+  int gpu_count = 1;           ///< number of its GPUs, if it has one
 };
 
 /// Role and resources of one rank in a run (see `assign_work` in ranks.hpp).

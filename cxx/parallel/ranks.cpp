@@ -267,12 +267,6 @@ int threads_of_each(Communicator& communicator) {
   return threads(mine, static_cast<int>(std::count(cores.begin(), cores.end(), cores[u(communicator.rank())])));
 }
 
-int rank_on_host(Communicator& communicator) {
-  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
-  const auto mine = hosts.begin() + communicator.rank();
-  return static_cast<int>(std::count(hosts.begin(), mine, *mine));
-}
-
 std::optional<int> rank_on_host_by_launcher() {
   const auto number = [](const char* variable) {
     const char* text = std::getenv(variable);
@@ -306,13 +300,14 @@ std::vector<RankResources> allgather(Communicator& communicator, const RankResou
                                    mine.core_rate,
                                    mine.gpu_rate,
                                    mine.operand_bytes,
-                                   mine.working_bytes};
+                                   mine.working_bytes,
+                                   static_cast<double>(mine.gpu_count)};
   const std::vector<double> numbers = allgather(communicator, row);
   std::vector<RankResources> ranks;
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     const double* n = numbers.data() + r * row.size();
     ranks.push_back({hosts[r], cores[r], static_cast<int>(n[0]), static_cast<int>(n[1]), n[2], n[3], gpus[r], labels[r],
-                     identities[r], n[4], n[5], n[6]});
+                     identities[r], n[4], n[5], n[6], static_cast<int>(n[7])});
   }
   return ranks;
 }

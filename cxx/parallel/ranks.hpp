@@ -20,9 +20,6 @@ enum class OperandStorage { own, shared };
 /// Otherwise ranks with the same cores share them evenly. Collective.
 int threads_of_each(Communicator& communicator);
 
-/// Returns the number of this rank among the ranks of its host, from 0. Collective.
-int rank_on_host(Communicator& communicator);
-
 /// Returns the number of this process on its host as the launcher gives it in an environment variable (Open MPI, MPICH,
 /// Intel MPI, MVAPICH2, PALS, Slurm). Returns nullopt if no such variable is set. Not collective.
 std::optional<int> rank_on_host_by_launcher();

@@ -53,28 +53,40 @@ TEST(ChosenDevices, DoNotExistWithoutAGpu) {
   expect_failure<UsageError>([&] { Calculation(*source, nullptr, options); }, why_no_devices());
 }
 
-/// [rank] The index of the GPU that each rank gets; -1: none.
-std::vector<int> assigned(const std::vector<std::string>& hosts, const std::vector<std::string>& lists, bool share) {
-  std::vector<int> indices;
+using Indices = std::vector<std::vector<std::size_t>>;
+
+/// [rank] The indices of the GPUs that each rank gets.
+Indices assigned(const std::vector<std::string>& hosts, const std::vector<std::string>& lists, bool share) {
+  Indices indices;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const auto index = assigned_device(hosts, lists, rank, share);
-    indices.push_back(index ? static_cast<int>(*index) : -1);
+    indices.push_back(assigned_devices(hosts, lists, rank, share));
   }
   return indices;
 }
 
+TEST(AssignedDevices, AreEqualPartsOfThoseOfTheHost) {
+  const std::string four = "0 1 2 3";
+  EXPECT_EQ(assigned({"a"}, {four}, false), (Indices{{0, 1, 2, 3}}));
+  EXPECT_EQ(assigned({"a", "a"}, {four, four}, false), (Indices{{0, 1}, {2, 3}}));
+  EXPECT_EQ(assigned({"a", "a", "a"}, {four, four, four}, false), (Indices{{0}, {1}, {2, 3}}));
+  EXPECT_EQ(assigned({"a", "b", "a", "b", "a", "a"}, {four, four, four, four, four, four}, false),
+            (Indices{{0}, {0, 1}, {1}, {2, 3}, {2}, {3}}));
+  EXPECT_EQ(assigned({"a", "a", "a"}, {four, "", four}, false), (Indices{{0, 1}, {}, {2, 3}}));
+}
+
 TEST(AssignedDevices, BelongToOneRankOfAHostEach) {
   EXPECT_EQ(assigned({"a", "b", "a", "a", "b"}, {"0 1", "0 1", "0 1", "0 1", "0 1"}, false),
-            (std::vector<int>{0, 0, 1, -1, 1}));
-  EXPECT_EQ(assigned({"a", "a"}, {"", "3"}, false), (std::vector<int>{-1, 0}));
+            (Indices{{0}, {0}, {1}, {}, {1}}));
+  EXPECT_EQ(assigned({"a", "a"}, {"", "3"}, false), (Indices{{}, {0}}));
 }
 
 TEST(AssignedDevices, AreAmongThoseThatTheLauncherShowsToEachRank) {
-  EXPECT_EQ(assigned({"a", "a", "a"}, {"GPU-x", "GPU-y", "GPU-y"}, false), (std::vector<int>{0, 0, -1}));
+  EXPECT_EQ(assigned({"a", "a", "a"}, {"GPU-x", "GPU-y", "GPU-y"}, false), (Indices{{0}, {0}, {}}));
+  EXPECT_EQ(assigned({"a", "a"}, {"x y", "z y w"}, false), (Indices{{0, 1}, {0, 2}}));
 }
 
 TEST(AssignedDevices, AreSharedInTurnOnRequest) {
-  EXPECT_EQ(assigned({"a", "a", "a", "b"}, {"2 0", "2 0", "2 0", "2 0"}, true), (std::vector<int>{0, 1, 0, 0}));
+  EXPECT_EQ(assigned({"a", "a", "a", "b"}, {"2 0", "2 0", "2 0", "2 0"}, true), (Indices{{0}, {1}, {0}, {0, 1}}));
 }
 
 TEST(DevicesOfRank, BeginInTurnForTheFirstRanksOfANode) {

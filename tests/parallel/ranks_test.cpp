@@ -89,12 +89,6 @@ TEST(ThreadsOfEach, AreAnEvenShareOfTheCoresUnlessAskedFor) {
   }
 }
 
-TEST(RankOnHost, CountsTheRanksBeforeIt) {
-  const auto failures = failures_of_ranks(
-      3, [](Communicator& communicator) { EXPECT_EQ(rank_on_host(communicator), communicator.rank()); });
-  EXPECT_EQ(failures, std::vector<std::string>(3));
-}
-
 /// Removes the variables of launchers during a test and restores them afterwards.
 class RankOnHostByLauncher : public ::testing::Test {
  protected:

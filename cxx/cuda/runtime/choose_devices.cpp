@@ -58,23 +58,53 @@ std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, 
   return usable;
 }
 
-std::optional<std::size_t> assigned_device(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
-                                           std::size_t rank, bool share) {
-  std::map<std::pair<std::string, std::string>, int> ranks_of_gpu;
-  std::optional<std::size_t> index;
-  for (std::size_t r = 0; r <= rank; ++r) {
+std::vector<std::size_t> assigned_devices(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                          std::size_t rank, bool share) {
+  // The ranks of this host that may use GPUs.
+  std::vector<std::size_t> ranks;
+  std::vector<std::vector<std::string>> gpus;
+  for (std::size_t r = 0; r < hosts.size(); ++r) {
     std::istringstream words(lists[r]);
-    const std::vector<std::string> list{std::istream_iterator<std::string>(words), {}};
-    const auto ranks_with = [&](const std::string& gpu) { return ranks_of_gpu[{hosts[r], gpu}]; };
-    const auto best = std::min_element(list.begin(), list.end(), [&](const std::string& x, const std::string& y) {
-      return ranks_with(x) < ranks_with(y);
-    });
-    index.reset();
-    if (best == list.end() || (!share && ranks_with(*best) > 0)) continue;
-    ++ranks_of_gpu[{hosts[r], *best}];
-    index = static_cast<std::size_t>(best - list.begin());
+    std::vector<std::string> list{std::istream_iterator<std::string>(words), {}};
+    if (hosts[r] != hosts[rank] || list.empty()) continue;
+    ranks.push_back(r);
+    gpus.push_back(std::move(list));
   }
-  return index;
+  const auto found = std::find(ranks.begin(), ranks.end(), rank);
+  if (found == ranks.end()) return {};
+  const auto mine = static_cast<std::size_t>(found - ranks.begin());
+  const std::size_t count = gpus[mine].size();
+  const bool alike = std::all_of(gpus.begin(), gpus.end(), [&](const auto& list) { return list == gpus[mine]; });
+  std::vector<std::size_t> indices;
+  if (alike && ranks.size() <= count) {
+    for (std::size_t n = mine * count / ranks.size(); n < (mine + 1) * count / ranks.size(); ++n) indices.push_back(n);
+    return indices;
+  }
+  std::map<std::string, std::size_t> ranks_of_gpu;
+  std::vector<std::vector<std::string>> taken(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto best = std::min_element(gpus[r].begin(), gpus[r].end(),
+                                       [&](const auto& x, const auto& y) { return ranks_of_gpu[x] < ranks_of_gpu[y]; });
+    if (!share && ranks_of_gpu[*best] > 0) continue;
+    ++ranks_of_gpu[*best];
+    taken[r].push_back(*best);
+  }
+  for (const std::vector<std::string>& list : gpus) {
+    for (const std::string& gpu : list) {
+      if (ranks_of_gpu[gpu] > 0) continue;
+      std::optional<std::size_t> least;
+      for (std::size_t r = 0; r < ranks.size(); ++r) {
+        const bool may = std::find(gpus[r].begin(), gpus[r].end(), gpu) != gpus[r].end();
+        if (may && (!least || taken[r].size() < taken[*least].size())) least = r;
+      }
+      ++ranks_of_gpu[gpu];
+      taken[least.value()].push_back(gpu);
+    }
+  }
+  for (std::size_t n = 0; n < count; ++n) {
+    if (std::find(taken[mine].begin(), taken[mine].end(), gpus[mine][n]) != taken[mine].end()) indices.push_back(n);
+  }
+  return indices;
 }
 
 std::string device_label(const DeviceInfo& device, const char* visible_devices) {

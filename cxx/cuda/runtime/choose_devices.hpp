@@ -25,12 +25,14 @@ std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, c
 std::vector<DeviceInfo> devices_of_rank(const std::vector<DeviceInfo>& visible, std::int64_t rank_on_node,
                                         std::int64_t gpus_per_node);
 
-/// Assigns a GPU to `rank`, such that each GPU of a host belongs to one rank. Returns the index of the GPU in the
-/// rank's list. If several GPUs are possible, this is the one that the fewest lower ranks have, or the first of these.
-/// Returns nullopt if other ranks have all GPUs of the list, unless `share` allows several ranks on one GPU. `hosts`
-/// [rank]: host names. `lists` [rank]: identities of the rank's GPUs, with spaces between them, see device_identity().
-std::optional<std::size_t> assigned_device(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
-                                           std::size_t rank, bool share);
+/// Assigns GPUs to `rank`, such that each GPU of a host belongs to one rank. Returns the indices of the GPUs in the
+/// rank's list. Ranks that may use the same GPUs get equal parts of the list, one after another. Otherwise each rank
+/// gets one GPU first: the one that the fewest lower ranks have, or the first of these; then each GPU that is left goes
+/// to a rank that may use it and has the fewest GPUs. Empty if other ranks have all GPUs of the list, unless `share`
+/// allows several ranks on one GPU. `hosts` [rank]: host names. `lists` [rank]: identities of the GPUs that the rank
+/// may use, with spaces between them, see device_identity().
+std::vector<std::size_t> assigned_devices(const std::vector<std::string>& hosts, const std::vector<std::string>& lists,
+                                          std::size_t rank, bool share);
 
 /// The number or name by which users know a GPU, as far as this process can tell. `visible_devices`: the value of
 /// CUDA_VISIBLE_DEVICES, or null. If a container or Slurm hides GPUs, GPUs of several ranks have the same label.
