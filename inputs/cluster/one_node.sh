@@ -1,13 +1,13 @@
 #!/bin/bash
-# One node with 8 GPUs. A rank for each GPU, with an eighth of the cores.
+# One node with 8 GPUs and two sockets. A rank for each socket, with half of the cores; it drives 4 GPUs.
 #
 #   sbatch one_node.sh c.h5                arguments of `trifuse run`: a path, then options
 #
 #SBATCH --job-name=triples
 #SBATCH --nodes=1
 #SBATCH --exclusive
-#SBATCH --ntasks-per-node=8
-#SBATCH --cpus-per-task=16
+#SBATCH --ntasks-per-node=2
+#SBATCH --cpus-per-task=64
 #SBATCH --gpus-per-node=8
 #SBATCH --mem=0
 #SBATCH --time=04:00:00
