@@ -7,7 +7,7 @@
 #include "tce_tiles/checks/consistency.hpp"
 #include "tce_tiles/checks/dense_check.hpp"
 #include "tce_tiles/checks/lambda_check.hpp"
-#include "tce_tiles/dump_files/dump_source.hpp"
+#include "tce_tiles/dense/dense_source.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
 #include "tce_tiles/tiles/memory_source.hpp"
 
@@ -57,11 +57,11 @@ class BlockCheck final : public SourceCheck {
   ConsistencyReport report_;
 };
 
-/// The check of a dump. For a dump without a seal, the first stage computes checksums. With them, the numbers of the
-/// run are the numbers of the check.
+/// The check of an input with checksums. If it has not brought them, the first stage computes them.
 class SealedCheck final : public SourceCheck {
  public:
-  SealedCheck(const DumpFile& dump, const DenseCheck& check) : dump_(dump), check_(check) {}
+  SealedCheck(const DenseInput& input, std::unique_ptr<InputSeal> seal, const DenseCheck& check)
+      : input_(input), seal_(std::move(seal)), check_(check) {}
 
   int stages() const override { return 1 + dense_check_stages; }
   void read_together(int stage, Communicator& communicator) override {
@@ -69,19 +69,19 @@ class SealedCheck final : public SourceCheck {
   }
   std::vector<double> run(int stage) override {
     if (stage > 0) return check_of_numbers_->run(stage - 1);
-    if (dump_.seal->sealed()) return {};
-    return dump_.seal->compute(dump_.file, dump_.datasets(check_.integrals), check_.part, check_.parts,
-                               most_threads(check_));
+    if (seal_->sealed()) return {};
+    return seal_->compute(input_.datasets(check_.integrals), check_.part, check_.parts, most_threads(check_));
   }
   void accept(int stage, std::span<const double> sums) override {
     if (stage > 0) return check_of_numbers_->accept(stage - 1, sums);
-    if (!dump_.seal->sealed()) dump_.seal->accept(dump_.datasets(check_.integrals), sums);
-    check_of_numbers_ = make_dense_check(dump_, check_);
+    if (!seal_->sealed()) seal_->accept(input_.datasets(check_.integrals), sums);
+    check_of_numbers_ = make_dense_check(input_, check_);
   }
   Measurements measurements() const override { return check_of_numbers_->measurements(); }
 
  private:
-  const DumpFile& dump_;
+  const DenseInput& input_;
+  const std::unique_ptr<InputSeal> seal_;
   DenseCheck check_;
   std::unique_ptr<SourceCheck> check_of_numbers_;
 };
@@ -138,9 +138,9 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   if (all_dense && !dense_integrals->factors.empty()) {
     check.box_doubles = std::max(check.box_doubles, box_of_factors(dense_integrals->header));
   }
-  const DumpFile* const dump = dump_file_of(amplitudes);
+  std::unique_ptr<InputSeal> seal = dense->input_seal();
   std::unique_ptr<SourceCheck> of_dense =
-      dump != nullptr ? std::make_unique<SealedCheck>(*dump, check) : make_dense_check(*dense, check);
+      seal ? std::make_unique<SealedCheck>(*dense, std::move(seal), check) : make_dense_check(*dense, check);
   if (all_dense) return with_lambda_equation(std::move(of_dense), *dense, *dense_integrals, check);
   return std::make_unique<DenseAndBlockCheck>(std::move(of_dense), blocks());
 }

@@ -41,6 +41,18 @@ struct DenseHeader {
   std::vector<OrbitalRun> runs() const;
 };
 
+/// The checksums of an input. With them, the numbers of a run are the numbers of its check.
+class InputSeal {
+ public:
+  virtual ~InputSeal() = default;
+  /// True if the input has brought its checksums.
+  virtual bool sealed() const = 0;
+  /// The checksums of these arrays as numbers that processes add up, each with its part of them.
+  virtual std::vector<double> compute(const std::vector<std::string>& arrays, int part, int parts, int threads) = 0;
+  /// Takes the sums over all parts.
+  virtual void accept(const std::vector<std::string>& arrays, std::span<const double> sums) = 0;
+};
+
 /// An input whose arrays are open.
 struct DenseInput {
   DenseInput() = default;
@@ -60,6 +72,8 @@ struct DenseInput {
   std::vector<std::string> datasets(bool integrals) const;
   /// See TileSource::digest().
   virtual std::optional<SourceDigest> digest() const { return std::nullopt; }
+  /// The checksums, which must not outlive the input; null if it has none.
+  virtual std::unique_ptr<InputSeal> input_seal() const { return nullptr; }
 };
 
 /// Reads and checks the orbital energies and the irreps. `info`: the other contents of the header. Throws InputError if

@@ -145,6 +145,24 @@ DumpFile DumpFile::open(const std::string& path) {
   return dump;
 }
 
+std::unique_ptr<InputSeal> DumpFile::input_seal() const {
+  class Seal final : public InputSeal {
+   public:
+    explicit Seal(const DumpFile& dump) : dump_(dump) {}
+    bool sealed() const override { return dump_.seal->sealed(); }
+    std::vector<double> compute(const std::vector<std::string>& arrays, int part, int parts, int threads) override {
+      return dump_.seal->compute(dump_.file, arrays, part, parts, threads);
+    }
+    void accept(const std::vector<std::string>& arrays, std::span<const double> sums) override {
+      dump_.seal->accept(arrays, sums);
+    }
+
+   private:
+    const DumpFile& dump_;
+  };
+  return std::make_unique<Seal>(*this);
+}
+
 std::optional<SourceDigest> DumpFile::digest() const {
   const SourceInfo& info = header.info;
   const double absent = 0.0;

@@ -25,6 +25,7 @@ struct DumpFile : DenseInput {
 
   /// A hash of the header and of all checksums that are known.
   std::optional<SourceDigest> digest() const override;
+  std::unique_ptr<InputSeal> input_seal() const override;
 };
 
 }

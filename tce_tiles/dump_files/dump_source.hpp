@@ -6,7 +6,6 @@
 #include <string>
 
 #include "tce_tiles/dense/dense_tiles.hpp"
-#include "tce_tiles/dump_files/dump_file.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
@@ -15,8 +14,5 @@ namespace trifuse {
 /// UsageError if a tile size is below 1.
 std::unique_ptr<TileSource> open_dump(const std::string& path, std::int64_t hole_tile, std::int64_t particle_tile,
                                       std::size_t cache_bytes = default_band_cache_bytes);
-
-/// The open file of a source that `open_dump` has made; null for every other source.
-const DumpFile* dump_file_of(const TileSource& source);
 
 }
