@@ -120,7 +120,7 @@ JobOptions job_options(const Options& options, const trifuse_nwchem_job& job) {
   chosen.calculation.executor = options.device == Device::cuda ? ExecutorKind::cuda : ExecutorKind::cpu;
   chosen.choose_executor = options.device == Device::automatic;
   const bool no_gpus = options.device == Device::cpu;
-  chosen.gpu_ranks_of_host = no_gpus ? 0 : static_cast<int>(std::clamp<std::int64_t>(job.gpus_per_node, 0, job.ranks));
+  chosen.gpus_of_host = no_gpus ? 0 : static_cast<int>(std::clamp<std::int64_t>(job.gpus_per_node, 0, job.ranks));
   chosen.gpu_memory = options.memory;
   chosen.option_prefix = "trifuse:";
   return chosen;

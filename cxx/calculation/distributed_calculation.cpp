@@ -79,11 +79,12 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
 }
 
 DistributedOptions options_with_devices(Communicator& communicator, const CalculationOptions& options, bool with_gpu,
-                                        bool may_share) {
+                                        bool may_share, std::optional<int> of_host) {
   std::vector<DeviceInfo> usable;
   run_collectively(&communicator, [&] {
     if (with_gpu && options.executor == ExecutorKind::cuda) {
       usable = choose_devices(visible_devices(), options.devices);
+      if (of_host) usable.resize(std::min(usable.size(), static_cast<std::size_t>(*of_host)));
     }
   });
   return {options, assign_devices(communicator, usable, may_share), options.memory};

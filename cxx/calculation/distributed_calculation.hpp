@@ -28,9 +28,10 @@ struct DistributedOptions {
 
 /// The options of this rank with its share of the GPUs of its host: of those that `options` names, or of all.
 /// Collective. `options`: the same on all ranks. `with_gpu`: false if this rank takes none. `may_share`: true if
-/// several ranks may take one GPU. Throws on all ranks if a rank cannot use one of them.
+/// several ranks may take one GPU. `of_host`: number of GPUs of each host that may be taken, the first ones; nullopt:
+/// all. Throws on all ranks if a rank cannot use one of them.
 DistributedOptions options_with_devices(Communicator& communicator, const CalculationOptions& options,
-                                        bool with_gpu = true, bool may_share = false);
+                                        bool with_gpu = true, bool may_share = false, std::optional<int> of_host = {});
 
 /// A calculation with the same plan on all ranks.
 struct DistributedCalculation {

@@ -15,14 +15,14 @@ namespace trifuse {
 
 namespace {
 
-/// The GPUs that this process will probably use: its share of `wanted`, or of all. `place`, `ranks`: number of this
-/// rank among the ranks of its host that use GPUs, and number of these ranks.
-std::vector<int> likely_devices(std::vector<int> wanted, int place, int ranks) {
+/// The GPUs that this process will probably use: its share of `wanted`, or of all.
+std::vector<int> likely_devices(std::vector<int> wanted, const GpuRanks& of) {
   if (wanted.empty()) {
     wanted.resize(static_cast<std::size_t>(visible_device_count()));
     std::iota(wanted.begin(), wanted.end(), 0);
   }
-  const auto count = static_cast<int>(wanted.size());
+  const int place = of.place, ranks = of.ranks;
+  const int count = std::min(static_cast<int>(wanted.size()), of.gpus.value_or(static_cast<int>(max_devices)));
   if (ranks > count) return place < count ? std::vector{wanted[static_cast<std::size_t>(place)]} : std::vector<int>();
   return {wanted.begin() + place * count / ranks, wanted.begin() + (place + 1) * count / ranks};
 }
@@ -44,7 +44,7 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, c
     try {
       CalculationOptions run = chosen.get();
       if (run.executor != ExecutorKind::cuda || !gpus.with_gpu) return;
-      run.devices = likely_devices(run.devices, gpus.place, gpus.ranks);
+      run.devices = likely_devices(run.devices, gpus);
       start_devices(right.tiles(), run, distributed);
     } catch (const Error&) {
       // The code that uses the options or the GPUs reports the error.
@@ -58,6 +58,7 @@ GpuRanks gpu_ranks(Communicator* ranks, std::optional<int> of_host) {
   const std::vector<std::string> hosts = hosts_of_ranks(*ranks);
   const auto mine = hosts.begin() + ranks->rank();
   GpuRanks found;
+  found.gpus = of_host;
   found.place = static_cast<int>(std::count(hosts.begin(), mine, *mine));
   found.ranks = static_cast<int>(std::count(hosts.begin(), hosts.end(), *mine));
   if (of_host) found.ranks = std::min(found.ranks, *of_host);

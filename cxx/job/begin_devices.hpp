@@ -20,9 +20,10 @@ struct BegunDevices {
 struct GpuRanks {
   bool with_gpu = true;      ///< false: it uses none
   int place = 0, ranks = 1;  ///< its number, and the number of these ranks
+  std::optional<int> gpus;   ///< number of GPUs that they may use; nullopt: all
 };
 
-/// `ranks`: null for a single process. `of_host`: number of ranks of each host that may use GPUs; nullopt: all.
+/// `ranks`: null for a single process. `of_host`: see JobOptions::gpus_of_host.
 /// Collective.
 GpuRanks gpu_ranks(Communicator* ranks, std::optional<int> of_host);
 

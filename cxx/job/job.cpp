@@ -48,7 +48,7 @@ class Job {
   }
 
   CalculationResult check_and_run() {
-    const GpuRanks gpus = gpu_ranks(ranks_, options_.gpu_ranks_of_host);
+    const GpuRanks gpus = gpu_ranks(ranks_, options_.gpus_of_host);
     BegunDevices begun;
     run_collectively(ranks_, [&] { begun = begin_devices(options_, *right_.source, ranks_, gpus); });
     CalculationOptions options;
@@ -78,8 +78,8 @@ class Job {
       alone_.emplace(*readable_right_, readable_left_, options);
       return;
     }
-    const bool may_share = options_.gpu_ranks_of_host.has_value() || !options.devices.empty();
-    DistributedOptions of_rank = options_with_devices(*ranks_, options, with_gpu, may_share);
+    const bool may_share = options_.gpus_of_host.has_value() || !options.devices.empty();
+    DistributedOptions of_rank = options_with_devices(*ranks_, options, with_gpu, may_share, options_.gpus_of_host);
     if (options_.gpu_memory) of_rank.gpu_memory = options_.gpu_memory;
     distributed_.emplace(plan_distributed(*ranks_, *readable_right_, readable_left_, of_rank));
   }

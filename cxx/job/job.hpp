@@ -34,8 +34,8 @@ struct JobOptions {
   /// True: GPUs are chosen for a large calculation, see choose_executor().
   bool choose_executor = false;
   bool check = true;  ///< false: the numbers are not checked, and a warning says so
-  /// Number of ranks of each host that may use a GPU; nullopt: all.
-  std::optional<int> gpu_ranks_of_host;
+  /// Number of GPUs of each host that the job may use, and of ranks that may use one; nullopt: all.
+  std::optional<int> gpus_of_host;
   /// Memory that a rank may use on its GPU, bytes; nullopt: `calculation.memory`.
   std::optional<std::int64_t> gpu_memory;
   std::string option_prefix = "--";  ///< the beginning of the names of options at this door, for sentences
