@@ -76,4 +76,54 @@ struct Barrier {
   }
 };
 
+/// The barriers of a ring, in shared memory: `full` of a slot completes when it has been filled, `empty` when it has
+/// been read.
+template <int slots>
+struct RingBarriers {
+  alignas(8) std::uint64_t full[slots], empty[slots];
+};
+
+/// A ring of slots in shared memory, as one thread sees it. Some warps fill the slots, others read them, all in the
+/// same order. Every thread counts the slots that it has passed.
+///
+///     filling    ring.acquire_empty(); ...; ring.full().arrive();    ring.advance();
+///     reading    ring.acquire_full();  ...; ring.empty().arrive();   ring.advance();
+///
+/// Both barriers of a slot complete once in each round, first `full`. So a filler waits for the `empty` of the round
+/// before; in round 0 that wait ends at once, because a barrier that has not begun counts as complete for parity 1.
+template <int slots>
+class Ring {
+ public:
+  __device__ __forceinline__ explicit Ring(RingBarriers<slots>& barriers) : barriers_(barriers) {}
+  /// Once, by one thread. `fillers`, `readers`: numbers of arrivals that complete the two barriers of a slot.
+  static __device__ __forceinline__ void initialise(RingBarriers<slots>& barriers, int fillers, int readers) {
+    for (int s = 0; s < slots; ++s) {
+      at(barriers.full[s]).initialise(fillers);
+      at(barriers.empty[s]).initialise(readers);
+    }
+  }
+
+  /// Number of the current slot, and of the one that is `ahead` after it.
+  __device__ __forceinline__ unsigned slot(unsigned ahead = 0) const { return (passed_ + ahead) % slots; }
+  __device__ __forceinline__ Barrier full(unsigned ahead = 0) const { return at(barriers_.full[slot(ahead)]); }
+  __device__ __forceinline__ Barrier empty() const { return at(barriers_.empty[slot()]); }
+  __device__ __forceinline__ void acquire_full(unsigned ahead = 0) const { full(ahead).wait(round(ahead)); }
+  __device__ __forceinline__ void acquire_empty() const { empty().wait(round(0) ^ 1); }
+  __device__ __forceinline__ void advance() { ++passed_; }
+  /// True before the first call of advance().
+  __device__ __forceinline__ bool is_first() const { return passed_ == 0; }
+  /// Tells the compiler that all lanes of the warp have passed equally many slots; `same`: same_in_warp().
+  template <typename Same>
+  __device__ __forceinline__ void count_uniformly(Same same) {
+    passed_ = static_cast<unsigned>(same(static_cast<int>(passed_)));
+  }
+
+ private:
+  static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) { return {shared_address(&barrier)}; }
+  __device__ __forceinline__ unsigned round(unsigned ahead) const { return (passed_ + ahead) / slots & 1; }
+
+  RingBarriers<slots>& barriers_;
+  unsigned passed_ = 0;
+};
+
 }

@@ -26,8 +26,9 @@ inline constexpr int vvoo_warps = Config::group_warps > 1 ? 2 : 0;
 template <SpinFormulation formulation, typename Config>
 struct BulkShared {
   static constexpr int ring_slots = Config::group_warps > 1 ? 3 : 2;
-  alignas(8) std::uint64_t full[Config::stages], empty[Config::stages], tile_full[ring_slots],
-      tile_empty[ring_slots], vvoo_full[Config::vvoo_slots], vvoo_empty[Config::vvoo_slots];
+  RingBarriers<Config::stages> k_tile_barriers;
+  RingBarriers<ring_slots> cta_tile_barriers;
+  RingBarriers<Config::vvoo_slots> vvoo_barriers;
   CtaTileData<formulation, Config> cta_tiles[ring_slots];
 };
 
@@ -41,11 +42,19 @@ template <SpinFormulation formulation, typename Config>
 class Stages<formulation, Config, Staging::bulk> {
   using Precision = typename Config::Precision;
   using Data = CtaTileData<formulation, Config>;
+  using KTiles = Ring<Config::stages>;
+  using CtaTiles = Ring<BulkShared<formulation, Config>::ring_slots>;
+  using Vvoo = Ring<Config::vvoo_slots>;
 
  public:
   using Shared = BulkShared<formulation, Config>;
 
-  __device__ __forceinline__ Stages(char* storage, Shared& shared) : storage_(storage), shared_(shared) {}
+  __device__ __forceinline__ Stages(char* storage, Shared& shared)
+      : storage_(storage),
+        shared_(shared),
+        k_tiles_(shared.k_tile_barriers),
+        cta_tiles_(shared.cta_tile_barriers),
+        vvoo_(shared.vvoo_barriers) {}
 
   static __device__ __forceinline__ void initialise(char* storage, Shared& shared) {
     if constexpr (formulation == SpinFormulation::spin_orbital && !Config::converts_vvoo) {
@@ -59,18 +68,10 @@ class Stages<formulation, Config, Staging::bulk> {
 #endif
     }
     if (threadIdx.x == 0) {
-      for (int s = 0; s < Config::stages; ++s) {
-        at(shared.full[s]).initialise(Config::group_warps > 1 ? 1 + 32 : 1);
-        at(shared.empty[s]).initialise(Config::warps * releasing_lanes);
-      }
-      for (int s = 0; s < Shared::ring_slots; ++s) {
-        at(shared.tile_full[s]).initialise(32);
-        at(shared.tile_empty[s]).initialise((1 + vvoo_warps<Config> + Config::warps) * 32);  // all but the scheduler
-      }
-      for (int s = 0; s < Config::vvoo_slots; ++s) {
-        at(shared.vvoo_full[s]).initialise(Config::converts_vvoo ? 32 * vvoo_warps<Config> : 1);
-        at(shared.vvoo_empty[s]).initialise(Config::warps * 32);
-      }
+      KTiles::initialise(shared.k_tile_barriers, Config::group_warps > 1 ? 1 + 32 : 1, Config::warps * releasing_lanes);
+      // All warps but the scheduler read CTA tiles.
+      CtaTiles::initialise(shared.cta_tile_barriers, 32, (1 + vvoo_warps<Config> + Config::warps) * 32);
+      Vvoo::initialise(shared.vvoo_barriers, Config::converts_vvoo ? 32 * vvoo_warps<Config> : 1, Config::warps * 32);
 #if __CUDA_ARCH__ >= 900
       asm volatile("fence.mbarrier_init.release.cluster;");
 #endif
@@ -82,11 +83,11 @@ class Stages<formulation, Config, Staging::bulk> {
   /// the number of the CTA. The launch's counter gives the others.
   __device__ __forceinline__ const Data& fetch_cta_tile(const KernelParameters& parameters) {
     const int lane = lane_number();
-    Data& data = shared_.cta_tiles[tile_slot()];
-    at(shared_.tile_empty[tile_slot()]).wait(tile_round() ^ 1);
+    Data& data = shared_.cta_tiles[cta_tiles_.slot()];
+    cta_tiles_.acquire_empty();
     std::uint32_t number = 0;
     if (lane == 0) {
-      number = cta_tiles_ == 0 ? blockIdx.x : gridDim.x + atomicAdd(parameters.next_cta_tile, 1);
+      number = cta_tiles_.is_first() ? blockIdx.x : gridDim.x + atomicAdd(parameters.next_cta_tile, 1);
     }
     number = __shfl_sync(~0u, number, 0);
     if (number < parameters.cta_tile_count) {
@@ -95,8 +96,8 @@ class Stages<formulation, Config, Staging::bulk> {
       if (lane == 0) data.number = no_cta_tile;
       __syncwarp();
     }
-    at(shared_.tile_full[tile_slot()]).arrive();
-    ++cta_tiles_;
+    cta_tiles_.full().arrive();
+    cta_tiles_.advance();
     return data;
   }
 
@@ -128,10 +129,9 @@ class Stages<formulation, Config, Staging::bulk> {
     const int row_offset = source.b_offset + lane * source.row_stride;
 #pragma unroll 1
     for (int n = 0; n < k_tiles; ++n) {
-      const unsigned stage = k_tiles_ % Config::stages;
-      char* to = storage_ + stage * Config::stage_bytes;
-      const Barrier full = at(shared_.full[stage]);
-      at(shared_.empty[stage]).wait((k_tiles_ / Config::stages & 1) ^ 1);
+      char* to = storage_ + k_tiles_.slot() * Config::stage_bytes;
+      const Barrier full = k_tiles_.full();
+      k_tiles_.acquire_empty();
       if (lane == 0) {
         full.arrive_expecting(bytes);
         full.copy(to, a, source.a_bytes);
@@ -140,35 +140,35 @@ class Stages<formulation, Config, Staging::bulk> {
       if (has_row) full.copy(to + row_offset, b, source.row_bytes);
       a += source.a_step;
       b += source.b_step;
-      ++k_tiles_;
+      k_tiles_.advance();
     }
   }
 
   /// For all warps but the scheduler: waits for the next CTA tile. It stays valid until release_cta_tile().
   __device__ __forceinline__ const Data& next_cta_tile(const KernelParameters&) {
-    at(shared_.tile_full[tile_slot()]).wait(tile_round());
+    cta_tiles_.acquire_full();
     return tile_data();
   }
   __device__ __forceinline__ void release_cta_tile() {
-    at(shared_.tile_empty[tile_slot()]).arrive();
-    ++cta_tiles_;
+    cta_tiles_.empty().arrive();
+    cta_tiles_.advance();
   }
   /// The current CTA tile. Calling this again costs less than keeping the reference in a register.
   __device__ __forceinline__ const Data& tile_data() const {
-    return shared_.cta_tiles[tile_slot()];
+    return shared_.cta_tiles[cta_tiles_.slot()];
   }
 
   /// For the math warps: waits for the vvoo blocks of the next set, see VvooPart and FloatVvoo. They stay valid until
   /// release_vvoo().
   __device__ __forceinline__ const char* acquire_vvoo() {
-    at(shared_.vvoo_full[vvoo_slot()]).wait(vvoo_round());
-    const char* const blocks = storage_ + vvoo_at + vvoo_slot() * Config::read_vvoo_bytes;
-    if constexpr (counts_acquired) ++vvoo_;
+    vvoo_.acquire_full();
+    const char* const blocks = storage_ + vvoo_at + vvoo_.slot() * Config::read_vvoo_bytes;
+    if constexpr (counts_acquired) vvoo_.advance();
     return blocks;
   }
   __device__ __forceinline__ void release_vvoo() {
-    at(shared_.vvoo_empty[vvoo_slot()]).arrive();
-    if constexpr (!counts_acquired) ++vvoo_;
+    vvoo_.empty().arrive();
+    if constexpr (!counts_acquired) vvoo_.advance();
   }
 
   /// For the math warps: calls `use(stage, n)` for every k-tile n of a product. `stage`: its begin in shared memory.
@@ -176,9 +176,8 @@ class Stages<formulation, Config, Staging::bulk> {
   __device__ __forceinline__ void for_each_k_tile(const KernelProduct&, const ProductAxes&, int k_tiles, Use use) {
 #pragma unroll 1
     for (int n = 0; n < k_tiles; ++n) {
-      const unsigned stage = k_tiles_ % Config::stages;
-      at(shared_.full[stage]).wait(k_tiles_ / Config::stages & 1);
-      use(storage_ + stage * Config::stage_bytes, n);
+      k_tiles_.acquire_full();
+      use(storage_ + k_tiles_.slot() * Config::stage_bytes, n);
       release_k_tile();
     }
   }
@@ -186,25 +185,24 @@ class Stages<formulation, Config, Staging::bulk> {
   /// For math warps that multiply together: tells the compiler that all lanes of a warp have passed equally many
   /// k-tiles.
   __device__ __forceinline__ void count_k_tiles_uniformly() {
-    k_tiles_ = static_cast<unsigned>(same_in_warp(static_cast<int>(k_tiles_)));
+    k_tiles_.count_uniformly([](int number) { return same_in_warp(number); });
   }
   /// For math warps that multiply together: waits for the k-tile that is `ahead` after the current one, and returns its
   /// stage, an address in shared memory.
   __device__ __forceinline__ unsigned wait_for_k_tile(unsigned ahead) const {
-    const unsigned k_tile = k_tiles_ + ahead, stage = k_tile % Config::stages;
-    at(shared_.full[stage]).wait(k_tile / Config::stages & 1);
-    return shared_address(storage_) + stage * Config::stage_bytes;
+    k_tiles_.acquire_full(ahead);
+    return shared_address(storage_) + k_tiles_.slot(ahead) * Config::stage_bytes;
   }
 
   /// For the math warps: gives the stage of the current k-tile back to the producer.
   __device__ __forceinline__ void release_k_tile() {
-    const Barrier empty = at(shared_.empty[k_tiles_ % Config::stages]);
+    const Barrier empty = k_tiles_.empty();
     if constexpr (releasing_lanes == 1) {
       empty.arrive_as_warp();
     } else {
       empty.arrive();
     }
-    ++k_tiles_;
+    k_tiles_.advance();
   }
 
   /// The scales of three units. One lane has them, and the other lanes have zeros.
@@ -244,10 +242,9 @@ class Stages<formulation, Config, Staging::bulk> {
     const char* from = source.from;
 #pragma unroll 1
     for (int n = 0; n < k_tiles; ++n) {
-      const unsigned stage = k_tiles_ % Config::stages;
-      char* to = storage_ + stage * Config::stage_bytes;
-      const Barrier full = at(shared_.full[stage]);
-      at(shared_.empty[stage]).wait((k_tiles_ / Config::stages & 1) ^ 1);
+      char* to = storage_ + k_tiles_.slot() * Config::stage_bytes;
+      const Barrier full = k_tiles_.full();
+      k_tiles_.acquire_empty();
       if (lane == 0) full.arrive_expecting(bytes);
       __syncwarp();
       if (has_unit) {
@@ -256,7 +253,7 @@ class Stages<formulation, Config, Staging::bulk> {
       }
       full.arrive_after_copies();
       from += source.step;
-      ++k_tiles_;
+      k_tiles_.advance();
     }
   }
   /// True if the math warps count vvoo blocks when they acquire them. With several slots they count when they release
@@ -269,9 +266,9 @@ class Stages<formulation, Config, Staging::bulk> {
   /// load_vvoo() for blocks that are read as doubles. They have one slot.
   __device__ __forceinline__ void copy_vvoo(const Data& data, int set) {
     const int lane = lane_number();
-    const Barrier full = at(shared_.vvoo_full[vvoo_slot()]);
-    at(shared_.vvoo_empty[vvoo_slot()]).wait(vvoo_round() ^ 1);
-    ++vvoo_;
+    const Barrier full = vvoo_.full();
+    vvoo_.acquire_empty();
+    vvoo_.advance();
     if (lane == 0) {
       int bytes = 0;
 #pragma unroll 1
@@ -297,39 +294,24 @@ class Stages<formulation, Config, Staging::bulk> {
 
   /// load_vvoo() for blocks that are read as floats.
   __device__ __forceinline__ void convert_vvoo(const Data& data, int set) {
-    at(shared_.vvoo_empty[vvoo_slot()]).wait(vvoo_round() ^ 1);
-    char* const to = storage_ + vvoo_at + vvoo_slot() * Config::read_vvoo_bytes;
+    vvoo_.acquire_empty();
+    char* const to = storage_ + vvoo_at + vvoo_.slot() * Config::read_vvoo_bytes;
     constexpr int threads = 32 * vvoo_warps<Config>;
     const int thread = thread_number() % threads;
     FloatVvoo<Config, 0>::template load<threads>(data, set, to, thread);
     FloatVvoo<Config, 1>::template load<threads>(data, set, to, thread);
     FloatVvoo<Config, 2>::template load<threads>(data, set, to, thread);
-    at(shared_.vvoo_full[vvoo_slot()]).arrive();
-    ++vvoo_;
+    vvoo_.full().arrive();
+    vvoo_.advance();
   }
 
   static constexpr int vvoo_at = Config::stages * Config::stage_bytes;
 
-  static __device__ __forceinline__ Barrier at(std::uint64_t& barrier) {
-    return {shared_address(&barrier)};
-  }
-
-  __device__ __forceinline__ unsigned vvoo_slot() const {
-    return vvoo_ % Config::vvoo_slots;
-  }
-  __device__ __forceinline__ unsigned vvoo_round() const {
-    return vvoo_ / Config::vvoo_slots & 1;
-  }
-  __device__ __forceinline__ unsigned tile_slot() const {
-    return cta_tiles_ % Shared::ring_slots;
-  }
-  __device__ __forceinline__ unsigned tile_round() const {
-    return cta_tiles_ / Shared::ring_slots & 1;
-  }
-
   char* storage_;
   Shared& shared_;
-  unsigned k_tiles_ = 0, cta_tiles_ = 0, vvoo_ = 0;  ///< number that this warp has passed so far
+  KTiles k_tiles_;
+  CtaTiles cta_tiles_;
+  Vvoo vvoo_;
 };
 
 /// Cooperative staging: all warps are math warps, and each copies a part of each k-tile, `stages - 1` k-tiles ahead
