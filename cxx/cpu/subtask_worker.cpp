@@ -83,13 +83,13 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   stride_ = target_strides(extent_, run);
   runs_ = a * b * i * j * k;
   const bool two_sided = problem_.two_sided();
-  build_targets(AmplitudeSide::right);
-  if (two_sided) build_targets(AmplitudeSide::left);
+  build_targets(Side::right);
+  if (two_sided) build_targets(Side::left);
 
   input_.targets = contractions_.targets;
   for (int t = 0; t < contractions_.targets; ++t) {
-    input_.d_right[static_cast<std::size_t>(t)] = target(t, AmplitudeSide::right);
-    input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? AmplitudeSide::left : AmplitudeSide::right);
+    input_.d_right[static_cast<std::size_t>(t)] = target(t, Side::right);
+    input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
   }
   input_.extent = extent_;
   const double* eps = panels_.store().orbital_energies().data();
@@ -106,12 +106,12 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   vvoo_blocks_.clear();
 }
 
-double* SubtaskWorker::target(int t, AmplitudeSide side) {
-  const std::size_t first = side == AmplitudeSide::left ? static_cast<std::size_t>(contractions_.targets) : 0;
+double* SubtaskWorker::target(int t, Side side) {
+  const std::size_t first = side == Side::left ? static_cast<std::size_t>(contractions_.targets) : 0;
   return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
 }
 
-void SubtaskWorker::build_targets(AmplitudeSide side) {
+void SubtaskWorker::build_targets(Side side) {
   written_.fill(false);
   for (const Product& product : contractions_.products) multiply(product, side);
   for (int t = 0; t < contractions_.targets; ++t) {
@@ -143,7 +143,7 @@ void SubtaskWorker::round_target(double* target) {
   }
 }
 
-void SubtaskWorker::multiply(const Product& product, AmplitudeSide side) {
+void SubtaskWorker::multiply(const Product& product, Side side) {
   const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
   const Panel left = panels_.left(product.left, side, contracted, left_);
   const Panel right = panels_.right(product.right, side, contracted, right_);
@@ -205,7 +205,7 @@ const double* SubtaskWorker::reorder_right(const Product& product, const Panel& 
   return reordered_.data();
 }
 
-void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, AmplitudeSide side) {
+void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
   // target[x] = source[y] with y[s] = x[slot[s]]. The loops follow the memory of the source: c is its fastest index,
   // then b, a, k, j, i.
   static constexpr std::array<std::size_t, 6> storage_order = {2, 1, 0, 5, 4, 3};

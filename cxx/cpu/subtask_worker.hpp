@@ -42,18 +42,18 @@ class SubtaskWorker {
   /// Computes one subtask, whose contraction list is in `contractions_`.
   void execute_subtask(const Task& subtask, std::span<TaskEnergy> energies);
   /// Target number `t` of a side, [i,j,k,a,b,c].
-  double* target(int t, AmplitudeSide side);
+  double* target(int t, Side side);
   /// Computes all targets of a side.
-  void build_targets(AmplitudeSide side);
+  void build_targets(Side side);
   /// c[n,m] = sum_x a[m,x] b[n,x], see `multiply_transposed`.
   void multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
                        const double* b, std::int64_t ldb, double* c);
   /// Rounds a target as the sums of the GPU kernels of mixed precision.
   void round_target(double* target);
   /// Computes a product and adds it to its targets.
-  void multiply(const Product& product, AmplitudeSide side);
+  void multiply(const Product& product, Side side);
   const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
-  void copy_equivalent_target(const EquivalentTarget& equivalent, AmplitudeSide side);
+  void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
   /// Fills `input_.singles`. The blocks stay in memory until `vvoo_blocks_` is cleared.
   void resolve_singles(const Task& task);
 

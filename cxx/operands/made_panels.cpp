@@ -25,16 +25,15 @@ void MadePanels::make_rows(const PanelKey& key, std::span<double> rows) const {
   const bool left = key.kind == PanelKind::left;
   const auto [particles, holes] = layout_.contracted(key);
   const PanelRows whole = layout_.rows(key);
-  const std::int64_t numbers = particles + (!left && layout_.two_sided() ? 2 : 1) * holes;
+  const std::span<const Side> sides = layout_.sides_in_panel(key);
+  const std::int64_t numbers = particles + std::ssize(sides) * holes;
   for (auto row = rows.begin(); row != rows.end(); row += whole.stride) {
     std::fill(row + numbers, row + whole.stride, 0.0);
   }
-  for (const AmplitudeSide side : {AmplitudeSide::right, AmplitudeSide::left}) {
-    // One right panel has the amplitudes of all sides.
-    const bool has = left ? side == key.side : side == AmplitudeSide::right || layout_.two_sided();
+  for (const Side side : sides) {
     PanelKey of_side = key;
     of_side.side = side;
-    if (has) copy_amplitudes(of_side, left ? particles : holes, rows.data());
+    copy_amplitudes(of_side, left ? particles : holes, rows.data());
   }
   multiply_factors(key, rows.data() + whole.made_part(key.kind), whole.stride);
 }

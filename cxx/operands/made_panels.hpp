@@ -30,7 +30,7 @@ class MadePanels {
  private:
   /// The number of a panel in the cache. Both sides read one right panel.
   std::int64_t number_of(const PanelKey& key) const {
-    const bool left_side = key.kind == PanelKind::left && key.side == AmplitudeSide::left;
+    const bool left_side = key.kind == PanelKind::left && key.side == Side::left;
     return 4 * layout_.number_of(key) + (left_side ? 3 : static_cast<std::int64_t>(key.kind));
   }
   /// Makes the rows of a left or right panel.

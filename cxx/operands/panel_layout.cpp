@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -107,7 +108,7 @@ std::vector<PanelKey> factor_slabs(const TileSpace& space, SpinFormulation formu
       keys.insert({product.first, product.second});
     }
   };
-  constexpr AmplitudeSide either = AmplitudeSide::right;
+  constexpr Side either = Side::right;
   for_each_panel(space, formulation, true,
                  [&](const PanelTiles& tiles) { add_slabs_of(PanelKey::left(tiles, either)); });
   for_each_panel(space, formulation, false,
@@ -152,13 +153,24 @@ PanelTiles tiles_of(const PanelKey& key) {
   return {key.tiles[0], key.tiles[1], key.tiles[2]};
 }
 
-/// Length of a row of a left or right panel, in doubles. `sides`: of the problem. A left panel belongs to one side.
-std::int64_t whole_row(const ContractedExtent& extent, bool left, int sides) {
-  return padded_row(extent.particles + (left ? 1 : sides) * extent.holes);
+/// Length of a row of a left or right panel, in doubles. `sides`: number of sides to which the panel belongs.
+std::int64_t whole_row(const ContractedExtent& extent, bool /*left*/, std::size_t sides) {
+  return padded_row(extent.particles + static_cast<std::int64_t>(sides) * extent.holes);
 }
 /// The same without the part that is made if there are factors.
-std::int64_t amplitude_row(const ContractedExtent& extent, bool left, int sides) {
-  return padded_row(left ? extent.particles : sides * extent.holes);
+std::int64_t amplitude_row(const ContractedExtent& extent, bool left, std::size_t sides) {
+  return padded_row(left ? extent.particles : static_cast<std::int64_t>(sides) * extent.holes);
+}
+
+constexpr std::array<Side, 2> right_and_left = {Side::right, Side::left};
+
+/// The first sides of `right_and_left`.
+std::span<const Side> first_sides(bool both) {
+  return std::span(right_and_left).first(both ? 2 : 1);
+}
+
+bool joins_sides_of(const Problem& problem) {
+  return problem.two_sided() && problem.shares_integrals();
 }
 
 }
@@ -171,10 +183,13 @@ std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
 PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
+      joins_sides_(joins_sides_of(problem)),
       method_(problem.method),
       auxiliary_(PanelLayout::auxiliary_of(problem)),
       tiles_(tiles),
       indices_(of_vvoo + problem.method.sets().size()) {
+  if (two_sided_ && !joins_sides_ && has_factors())
+    throw std::logic_error("Factors are for problems whose sides have the same integrals.");
   std::int64_t end = 0;
   std::vector<std::int64_t> begins;
   walk([&](const PanelKey& key) {
@@ -196,13 +211,13 @@ void PanelLayout::walk(Use use) const {
   if (has_factors()) slabs = factor_slabs(tiles_, formulation_);
   auto slab = slabs.cbegin();
   for (int p = particles.begin; p < particles.end; ++p) {
-    for (const AmplitudeSide side : {AmplitudeSide::right, AmplitudeSide::left}) {
-      if (side == AmplitudeSide::left && !two_sided_) continue;
-      for_each_panel_of(tiles_, formulation_, true, p,
-                        [&](const PanelTiles& tiles) { use(PanelKey::left(tiles, side)); });
+    for (const bool left : {true, false}) {
+      for (const Side side : sides_with_panels(left ? PanelKind::left : PanelKind::right)) {
+        for_each_panel_of(tiles_, formulation_, left, p, [&](const PanelTiles& tiles) {
+          use(left ? PanelKey::left(tiles, side) : PanelKey::right(tiles, side));
+        });
+      }
     }
-    for_each_panel_of(tiles_, formulation_, false, p,
-                      [&](const PanelTiles& tiles) { use(PanelKey::right(tiles, AmplitudeSide::right)); });
     for (; slab != slabs.cend() && particle_of_slab(tiles_, *slab) == p; ++slab) use(*slab);
     for (int q = particles.begin; q < particles.end; ++q) {
       if (home_of_vvoo(particles, p, q) != p) continue;
@@ -212,6 +227,15 @@ void PanelLayout::walk(Use use) const {
       }
     }
   }
+}
+
+std::span<const Side> PanelLayout::sides_with_panels(PanelKind kind) const {
+  return first_sides(two_sided_ && (kind == PanelKind::left || (kind == PanelKind::right && !joins_sides_)));
+}
+
+std::span<const Side> PanelLayout::sides_in_panel(const PanelKey& key) const {
+  if (key.kind == PanelKind::right && joins_sides_) return first_sides(true);
+  return std::span(right_and_left).subspan(key.side == Side::left ? 1 : 0, 1);
 }
 
 std::int64_t PanelLayout::size_of(const PanelKey& key) const {
@@ -247,9 +271,9 @@ std::int64_t PanelLayout::number_of(const PanelKey& key) const {
 std::size_t PanelLayout::index_of(const PanelKey& key) const {
   switch (key.kind) {
     case PanelKind::left:
-      return two_sided_ && key.side == AmplitudeSide::left ? of_left_of_left_side : of_left;
+      return two_sided_ && key.side == Side::left ? of_left_of_left_side : of_left;
     case PanelKind::right:
-      return of_right;
+      return two_sided_ && !joins_sides_ && key.side == Side::left ? of_right_of_left_side : of_right;
     case PanelKind::factors_vv:
       return of_factors_vv;
     case PanelKind::factors_ov:
@@ -276,11 +300,11 @@ PanelRows PanelLayout::rows(const PanelKey& key) const {
   const bool left = key.kind == PanelKind::left;
   const ContractedExtent extent = contracted(key);
   const auto [particles, holes] = extent;
-  const std::int64_t stride = whole_row(extent, left, two_sided_ ? 2 : 1);
-  // A row of the right side is d | l. In a two-sided problem a row of the left side is l | d, and a row of a right
-  // panel is l | d | l for both sides.
-  if (!two_sided_) return {stride, 0, 0, particles};
-  if (key.side == AmplitudeSide::left) return {stride, 0, holes, 0};
+  const std::int64_t stride = whole_row(extent, left, sides_in_panel(key).size());
+  // A row is d | l. If a right panel belongs to both sides, its rows are l | d | l, and a row of the left side is l |
+  // d.
+  if (!joins_sides_) return {stride, 0, 0, particles};
+  if (key.side == Side::left) return {stride, 0, holes, 0};
   return left ? PanelRows{stride, 0, 0, particles} : PanelRows{stride, holes, holes, extent.total()};
 }
 
@@ -288,8 +312,8 @@ PanelRows PanelLayout::stored_rows(const PanelKey& key) const {
   if (!has_factors()) return rows(key);
   const bool left = key.kind == PanelKind::left;
   const ContractedExtent extent = contracted(key);
-  const std::int64_t hole_part = !left && two_sided_ && key.side == AmplitudeSide::right ? extent.holes : 0;
-  return {amplitude_row(extent, left, two_sided_ ? 2 : 1), hole_part, 0, hole_part};
+  const std::int64_t hole_part = !left && joins_sides_ && key.side == Side::right ? extent.holes : 0;
+  return {amplitude_row(extent, left, sides_in_panel(key).size()), hole_part, 0, hole_part};
 }
 
 void PanelLayout::visit(const std::function<void(const PanelKey& key, const PanelExtent& extent)>& use) const {
@@ -315,9 +339,8 @@ void PanelLayout::visit_parts_of(const PanelKey& key, const std::function<void(c
 void PanelLayout::visit_panels_of(const Task& task, const ContractionList& contractions,
                                   const std::function<void(const PanelKey& key)>& use) const {
   for (const Product& product : contractions.products) {
-    use(PanelKey::left(product.left, AmplitudeSide::right));
-    if (two_sided_) use(PanelKey::left(product.left, AmplitudeSide::left));
-    use(PanelKey::right(product.right, AmplitudeSide::right));
+    for (const Side side : sides_with_panels(PanelKind::left)) use(PanelKey::left(product.left, side));
+    for (const Side side : sides_with_panels(PanelKind::right)) use(PanelKey::right(product.right, side));
   }
   for (const DisconnectedTerm& term : contractions.disconnected) {
     for (std::size_t set = 0; set < sets(); ++set) use(PanelKey::vvoo(set, term.vvoo_tiles(task)));
@@ -358,11 +381,12 @@ namespace {
 template <typename Row>
 std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row row, std::int64_t vvoo_sets) {
   std::int64_t doubles = 0;
-  const int sides = problem.sides();
   for (const bool left : {true, false}) {
+    const bool joined = !left && joins_sides_of(problem);
+    const std::int64_t panels = joined ? 1 : problem.sides();
     for_each_panel(tiles, problem.formulation, left, [&](const PanelTiles& panel) {
       const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, left);
-      doubles += (left ? sides : 1) * row_count(tiles, panel) * row(extent, left, sides);
+      doubles += panels * row_count(tiles, panel) * row(extent, left, joined ? 2 : 1);
     });
   }
   const TileRange p = particles_of(tiles, problem.formulation);
@@ -390,7 +414,7 @@ std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace&
 
 std::int64_t PanelLayout::made_doubles(const Problem& problem, const TileSpace& tiles) {
   if (auxiliary_of(problem) == 0) return 0;
-  const auto no_row = [](const ContractedExtent&, bool, int) { return std::int64_t{0}; };
+  const auto no_row = [](const ContractedExtent&, bool, std::size_t) { return std::int64_t{0}; };
   return whole_doubles(problem, tiles) - panel_doubles(problem, tiles, no_row, stored_sets(problem));
 }
 
@@ -406,8 +430,8 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
   struct Longest {
     std::int64_t panel = 0, amplitudes = 0;
   };
-  const int sides = problem.sides();
   const auto longest_of = [&](bool left) {
+    const std::size_t sides = !left && joins_sides_of(problem) ? 2 : 1;
     Longest longest;
     for_each_panel(tiles, problem.formulation, left, [&](const PanelTiles& panel) {
       const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, left);

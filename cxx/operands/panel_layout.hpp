@@ -16,34 +16,26 @@
 
 namespace trifuse {
 
-/// The amplitudes of a product: the right or the left ones of the problem. Problems with one set of amplitudes have
-/// only the right side.
-enum class AmplitudeSide : std::uint8_t { right, left };
-
-/// The name of a panel. A two-sided problem stores one right panel for both sides; `side` then names the part of the
+/// The name of a panel. If a right panel belongs to both sides (PanelLayout::joins_sides), `side` names the part of the
 /// panel that is read.
 struct PanelKey {
   PanelKind kind;
-  AmplitudeSide side = AmplitudeSide::right;  ///< for left and right panels; AmplitudeSide::right for vvoo blocks
-  std::uint8_t set = 0;                       ///< for vvoo blocks: number of the set in Method::sets(); else 0
+  Side side = Side::right;  ///< for left and right panels; Side::right for the others
+  std::uint8_t set = 0;     ///< for vvoo blocks: number of the set in Method::sets(); else 0
   /// Numbers of tiles: left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}, factors_ov {h, p}; factors_vv {p, irrep
   /// of d}, factors_oo {h, irrep of l}, d and l have the spin of p and h. Factors of restricted spaces have tiles of
   /// alpha orbitals.
   std::array<int, 4> tiles{};
   auto operator<=>(const PanelKey&) const = default;
 
-  static PanelKey left(const PanelTiles& t, AmplitudeSide side) {
-    return {PanelKind::left, side, 0, {t[0], t[1], t[2], 0}};
-  }
-  static PanelKey right(const PanelTiles& t, AmplitudeSide side) {
-    return {PanelKind::right, side, 0, {t[0], t[1], t[2], 0}};
-  }
+  static PanelKey left(const PanelTiles& t, Side side) { return {PanelKind::left, side, 0, {t[0], t[1], t[2], 0}}; }
+  static PanelKey right(const PanelTiles& t, Side side) { return {PanelKind::right, side, 0, {t[0], t[1], t[2], 0}}; }
   static PanelKey vvoo(std::size_t set, const std::array<int, 4>& tiles) {
-    return {PanelKind::vvoo, AmplitudeSide::right, static_cast<std::uint8_t>(set), tiles};
+    return {PanelKind::vvoo, Side::right, static_cast<std::uint8_t>(set), tiles};
   }
-  static PanelKey factors_vv(int p, int irrep) { return {PanelKind::factors_vv, AmplitudeSide::right, 0, {p, irrep}}; }
-  static PanelKey factors_oo(int h, int irrep) { return {PanelKind::factors_oo, AmplitudeSide::right, 0, {h, irrep}}; }
-  static PanelKey factors_ov(int h, int p) { return {PanelKind::factors_ov, AmplitudeSide::right, 0, {h, p}}; }
+  static PanelKey factors_vv(int p, int irrep) { return {PanelKind::factors_vv, Side::right, 0, {p, irrep}}; }
+  static PanelKey factors_oo(int h, int irrep) { return {PanelKind::factors_oo, Side::right, 0, {h, irrep}}; }
+  static PanelKey factors_ov(int h, int p) { return {PanelKind::factors_ov, Side::right, 0, {h, p}}; }
 };
 
 /// The position and the length of a panel in the linear layout, in doubles.
@@ -77,9 +69,10 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// The panels of a problem: their names, sizes, order and owners. The layout knows neither the elements nor the memory
 /// of panels.
 ///
-/// Matrix products read rows with a contiguous contracted index: first its particles d, then its holes l. On the left
-/// side of a two-sided problem l comes first. Such a problem has one right panel for both sides, with rows t2_left(l) |
-/// v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are stored once.
+/// Matrix products read rows with a contiguous contracted index: first its particles d, then its holes l. Each side of
+/// a problem has panels of its own, with one exception: if two sides have the same integrals, one right panel belongs
+/// to both, with rows t2_left(l) | v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are
+/// stored once. Therefore l comes first on the left side of such a problem.
 ///
 /// If the integrals of a problem have factors (TileSource::factors), the layout has only the amplitudes of left and
 /// right panels, and slabs of factors instead of the integrals: the particles t2(d) of left panels, the holes t2(l) or
@@ -93,13 +86,18 @@ class PanelLayout {
   /// Rank 0 owns all panels.
   static constexpr OperandShare undivided[] = {{}};
 
-  /// Builds the layout. `problem`: the layout depends on its formulation, on its numbers of sides and of disconnected
-  /// sets, and on the number of auxiliary functions of its factors. `tiles`: the tiles of the panels, for the orbitals
-  /// of the problem. `shares`: shares[rank], the part of each rank.
+  /// Builds the layout. `problem`: the layout depends on its formulation, on its number of sides, on whether they have
+  /// the same integrals, on its number of disconnected sets, and on the number of auxiliary functions of its factors.
+  /// Throws std::logic_error if the sides have different integrals and one of them has factors. `tiles`: the tiles of
+  /// the panels, for the orbitals of the problem. `shares`: shares[rank], the part of each rank.
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
   SpinFormulation formulation() const { return formulation_; }
-  bool two_sided() const { return two_sided_; }
+  /// True if one right panel belongs to both sides of the problem.
+  bool joins_sides() const { return joins_sides_; }
+  /// The sides that have panels of their own of this kind, and the sides whose amplitudes such a panel contains.
+  std::span<const Side> sides_with_panels(PanelKind kind) const;
+  std::span<const Side> sides_in_panel(const PanelKey& key) const;
   const TileSpace& tiles() const { return tiles_; }
   /// Number of sets of factors of the disconnected triples, see Method::sets().
   std::size_t sets() const { return method_.sets().size(); }
@@ -157,10 +155,10 @@ class PanelLayout {
 
  private:
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
-  /// Positions in `indices_`: left panels (of the right side), left panels of the left side, right panels, slabs of
-  /// factors, first set of vvoo blocks.
-  static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_factors_vv = 3,
-                               of_factors_ov = 4, of_factors_oo = 5, of_vvoo = 6;
+  /// Positions in `indices_`: left and right panels of the right and of the left side, slabs of factors, first set of
+  /// vvoo blocks.
+  static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_right_of_left_side = 3,
+                               of_factors_vv = 4, of_factors_ov = 5, of_factors_oo = 6, of_vvoo = 7;
   template <typename Use>
   void walk(Use use) const;
   /// Length of a panel in the layout, in doubles.
@@ -171,7 +169,7 @@ class PanelLayout {
   void divide(std::span<const OperandShare> shares, const std::vector<std::int64_t>& begins);
 
   SpinFormulation formulation_;
-  bool two_sided_;
+  bool two_sided_, joins_sides_;
   Method method_;
   std::int64_t auxiliary_;
   TileSpace tiles_;

@@ -215,7 +215,7 @@ void PanelLoader::for_each_block(const TileSource& source, std::array<Space, 4> 
 }
 
 bool PanelLoader::write_image(const BlockData& block, const std::array<int, 4>& order, double sign, const IndexMap& map,
-                              AmplitudeSide side) {
+                              Side side) {
   const Strides stride = strides_of(block.size);
   const auto dimension = [&](int d) { return static_cast<std::size_t>(order[static_cast<std::size_t>(d)]); };
   std::array<std::vector<Segment>, 3> parts;
@@ -261,7 +261,7 @@ bool PanelLoader::write_image(const BlockData& block, const std::array<int, 4>& 
   return lands;
 }
 
-bool PanelLoader::write_block(const BlockData& block, const IndexMap& map, AmplitudeSide side) {
+bool PanelLoader::write_block(const BlockData& block, const IndexMap& map, Side side) {
   // A block with two equal tiles in a pair is stored completely, with its images.
   const bool bra = map.bra_images && block.tiles[0] != block.tiles[1];
   const bool ket = map.ket_images && block.tiles[2] != block.tiles[3];
@@ -272,7 +272,7 @@ bool PanelLoader::write_block(const BlockData& block, const IndexMap& map, Ampli
   return lands;
 }
 
-void PanelLoader::load_amplitudes(const TileSource& source, AmplitudeSide side) {
+void PanelLoader::load_amplitudes(const TileSource& source, Side side) {
   using enum PanelKind;
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
   // t2[p1,p2,h3,h4]. In the spin-adapted formulation (p1, h3) are the indices of the alpha electron, (p2, h4) those of
@@ -291,7 +291,7 @@ void PanelLoader::load_amplitudes(const TileSource& source, AmplitudeSide side) 
       });
 }
 
-void PanelLoader::load_integrals(const TileSource& source) {
+void PanelLoader::load_integrals(const TileSource& source, std::span<const Side> sides) {
   using enum PanelKind;
   if (layout_.has_factors()) return load_factors_of_holes(*source.factors());
   const bool adapted = layout_.formulation() == SpinFormulation::spin_adapted;
@@ -302,15 +302,20 @@ void PanelLoader::load_integrals(const TileSource& source) {
   // v2[p5,p6,h3,p7]. In the spin-adapted formulation it is (p5 h3|p6 p7), which becomes (p d|p' h).
   const IndexMap vvov = adapted ? IndexMap{right, {1, 0, 2}, 3, Part::particles, 1.0, false, false}
                                 : IndexMap{right, {0, 1, 2}, 3, Part::particles, 1.0, true, false};
+  // One right panel may belong to all sides.
+  const auto with_right = layout_.joins_sides() ? sides.first(1) : sides;
+  const auto write = [this](const BlockData& block, const IndexMap& map, std::span<const Side> to) {
+    bool lands = false;
+    for (const Side side : to) lands = write_block(block, map, side) || lands;
+    return lands;
+  };
   for_each_block(source, {p, p, h, p}, {2, 0, 1, 3}, read,
-                 [&](const BlockData& block) { return write_block(block, vvov, AmplitudeSide::right); });
+                 [&](const BlockData& block) { return write(block, vvov, with_right); });
   // v2[h7,p6,h2,h3]. In the spin-adapted formulation it is (h7 h2|p6 h3), which becomes -(p h|h' l).
   const IndexMap ovoo = adapted ? IndexMap{left, {1, 3, 2}, 0, Part::holes, -1.0, false, false}
                                 : IndexMap{left, {1, 2, 3}, 0, Part::holes, 1.0, false, true};
-  for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read, [&](const BlockData& block) {
-    const bool lands = write_block(block, ovoo, AmplitudeSide::right);
-    return (layout_.two_sided() && write_block(block, ovoo, AmplitudeSide::left)) || lands;
-  });
+  for_each_block(source, {h, p, h, h}, {1, 2, 3, 0}, read,
+                 [&](const BlockData& block) { return write(block, ovoo, sides); });
 }
 
 void PanelLoader::load_factors_of_holes(const FactorSource& source) {
@@ -399,12 +404,13 @@ void PanelLoader::load_factor(const TileSource& source, void (TileSource::*read)
 }
 
 void PanelLoader::load_t1_factors(const Problem& problem, std::span<std::vector<double>> t1_factors) {
+  const OperandSet left = problem.operands(Side::left);
   for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
     const DisconnectedSet& set = problem.method.sets()[n];
     if (set.ov == OvFactor::t1) {
-      load_factor(problem.left_source(), &TileSource::read_t1, set.weight, t1_factors[n]);
+      load_factor(*left.amplitudes, &TileSource::read_t1, set.weight, t1_factors[n]);
     } else {
-      load_factor(*problem.right, &TileSource::read_fock, set.weight, t1_factors[n]);
+      load_factor(*left.integrals, &TileSource::read_fock, set.weight, t1_factors[n]);
     }
   }
 }
@@ -415,7 +421,8 @@ void PanelLoader::load_vvoo(const Problem& problem) {
     if (layout_.makes(PanelKey::vvoo(n, {}))) continue;
     const DisconnectedSet& set = problem.method.sets()[n];
     const bool integrals = set.vvoo == VvooFactor::v2;
-    const TileSource& source = integrals ? *problem.right : problem.left_source();
+    const OperandSet left = problem.operands(Side::left);
+    const TileSource& source = integrals ? *left.integrals : *left.amplitudes;
     const auto read = integrals ? &TileSource::read_v2 : &TileSource::read_t2;
     for_each_block(
         source, {p, p, h, h}, {0, 2, 3, 1},
@@ -427,9 +434,13 @@ void PanelLoader::load_vvoo(const Problem& problem) {
 std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
   const FactorSource* const factors = problem.right->factors();
   const auto held = factors != nullptr ? factors->acquire_factors(nullptr) : nullptr;
-  load_amplitudes(*problem.right, AmplitudeSide::right);
-  if (problem.two_sided()) load_amplitudes(*problem.left, AmplitudeSide::left);
-  load_integrals(*problem.right);
+  const std::span<const Side> sides = layout_.sides_with_panels(PanelKind::left);
+  for (const Side side : sides) load_amplitudes(*problem.operands(side).amplitudes, side);
+  if (problem.shares_integrals()) {
+    load_integrals(*problem.right, sides);
+  } else {
+    for (const Side& side : sides) load_integrals(*problem.operands(side).integrals, std::span(&side, 1));
+  }
   load_t1_factors(problem, t1_factors);
   load_vvoo(problem);
   return bytes_read_;

@@ -53,8 +53,9 @@ class PanelLoader {
     BlockTiles tiles;
   };
 
-  void load_amplitudes(const TileSource& source, AmplitudeSide side);
-  void load_integrals(const TileSource& source);
+  void load_amplitudes(const TileSource& source, Side side);
+  /// Reads the integrals of these sides, which are the same.
+  void load_integrals(const TileSource& source, std::span<const Side> sides);
   /// Reads the slabs of factors that have a hole and that this process owns.
   void load_factors_of_holes(const FactorSource& source);
   void load_vvoo(const Problem& problem);
@@ -78,11 +79,11 @@ class PanelLoader {
                       Write write);
   /// Copies the elements of a block, and of its antisymmetric images, to panels of this process. Returns true if this
   /// process owns such a panel. A block without data is not copied.
-  bool write_block(const BlockData& block, const IndexMap& map, AmplitudeSide side);
+  bool write_block(const BlockData& block, const IndexMap& map, Side side);
   /// The same for one image. `order`: the dimension of the block for each dimension of the image. `sign`: factor of the
   /// elements.
   bool write_image(const BlockData& block, const std::array<int, 4>& order, double sign, const IndexMap& map,
-                   AmplitudeSide side);
+                   Side side);
   /// The same for vvoo blocks, with the images that the formulation needs.
   bool write_vvoo(const BlockData& block, std::size_t set);
   /// Reads all blocks [p,h] by `read`. Writes them, multiplied by `weight`, to `factor`, an array [orbitals, orbitals]

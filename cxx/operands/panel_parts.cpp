@@ -36,11 +36,11 @@ Panel PanelParts::rows(Panel whole, int x, int y, int z, std::int64_t contracted
   return {memory.data(), contracted, {}};
 }
 
-Panel PanelParts::left(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const {
+Panel PanelParts::left(const PanelTiles& tiles, Side side, std::int64_t contracted, Buffer& memory) const {
   return rows(store_->acquire(PanelKey::left(in_store(tiles), side)), tiles[0], tiles[2], tiles[1], contracted, memory);
 }
 
-Panel PanelParts::right(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const {
+Panel PanelParts::right(const PanelTiles& tiles, Side side, std::int64_t contracted, Buffer& memory) const {
   return rows(store_->acquire(PanelKey::right(in_store(tiles), side)), tiles[1], tiles[0], tiles[2], contracted,
               memory);
 }

@@ -30,8 +30,8 @@ class PanelParts {
   /// `tiles`: {p, h, h'} of a left, {p, p', h} of a right panel, in the tiles of the executor. `side`: the amplitudes.
   /// `contracted`: length of the contracted index. `memory`: receives the copy if one is made; the panel is valid until
   /// `memory` is used again.
-  Panel left(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const;
-  Panel right(const PanelTiles& tiles, AmplitudeSide side, std::int64_t contracted, Buffer& memory) const;
+  Panel left(const PanelTiles& tiles, Side side, std::int64_t contracted, Buffer& memory) const;
+  Panel right(const PanelTiles& tiles, Side side, std::int64_t contracted, Buffer& memory) const;
   /// Returns the block [h, h', p, p'] of a set (see `PanelKey`); null data if the problem has no such block. `tiles`:
   /// {p, p', h, h'}, in the tiles of the executor. `memory`: room for the block and `vector_margin` more; receives the
   /// copy if one is made.

@@ -151,7 +151,8 @@ class Expander {
   std::vector<std::int64_t> flipped_;  ///< [alpha orbital]: beta orbital of the same spatial orbital; else -1
 };
 
-Tensors expand(const TileSource& amplitudes, const TileSource& integrals, bool with_fock) {
+Tensors expand(const OperandSet& operands, bool with_fock) {
+  const TileSource &amplitudes = *operands.amplitudes, &integrals = *operands.integrals;
   constexpr Space h = Space::hole, p = Space::particle;
   const TileSpace& space = amplitudes.tiles();
   Tensors x;
@@ -176,9 +177,9 @@ class ReferenceEvaluation::Elements {
       : problem_(problem),
         tiles_(tiles),
         eps_(problem.right->orbital_energies()),
-        right_(expand(*problem.right, *problem.right, problem.method.needs_fock())),
+        right_(expand(problem.operands(Side::right), problem.method.needs_fock())),
         two_sided_(problem.two_sided()) {
-    if (two_sided_) left_ = expand(*problem.left, *problem.right, problem.method.needs_fock());
+    if (two_sided_) left_ = expand(problem.operands(Side::left), problem.method.needs_fock());
   }
 
   void evaluate(const Task& task, std::span<TaskEnergy> energies) const {

@@ -68,7 +68,7 @@ TEST(OperandFormats, WithTheSameSizesDiffer) {
   constexpr OperandFormat other = format_of<Other>();
   EXPECT_EQ(other.a_k_tile_bytes, fp64.a_k_tile_bytes);
   EXPECT_NE(other, fp64);
-  const PanelKey key = PanelKey::left({1, 2, 3}, AmplitudeSide::right);
+  const PanelKey key = PanelKey::left({1, 2, 3}, Side::right);
   EXPECT_NE(PanelName(key, false, other), PanelName(key, false, fp64));
 }
 

@@ -47,7 +47,7 @@ class OfPeers final : public PanelSource {
 };
 
 PanelName name_of(int tile) {
-  return {PanelKey::right({tile, 2, 3}, AmplitudeSide::right), false, format_of<Fp64>()};
+  return {PanelKey::right({tile, 2, 3}, Side::right), false, format_of<Fp64>()};
 }
 
 TEST(PanelSources, AreAskedInTheirOrder) {

@@ -65,6 +65,17 @@ TEST_P(CudaExecutorFor, AgreesWithTheReferenceForTwoSidesAndSeveralOmega2) {
   }
 }
 
+TEST_P(CudaExecutorFor, AgreesWithTheReferenceForSidesWithDifferentIntegrals) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    for (const bool two_amplitudes : {false, true}) {
+      SCOPED_TRACE(to_string(formulation) + (two_amplitudes ? ", two amplitudes" : ""));
+      OwnedProblem owned(GetParam().molecule, formulation, two_amplitudes);
+      owned.change_left_integrals();
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(2, 4));
+    }
+  }
+}
+
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceWithFockInSingles) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {

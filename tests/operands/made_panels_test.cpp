@@ -73,9 +73,9 @@ TEST(MadePanels, OfAMissingPanelAreEmpty) {
   const int alpha = space.first(OrbitalClass::particle_alpha), beta = space.first(OrbitalClass::particle_beta);
   // No spin of d conserves spin.
   EXPECT_EQ(
-      store.acquire(PanelKey::right({alpha, alpha, space.first(OrbitalClass::hole_beta)}, AmplitudeSide::right)).data,
+      store.acquire(PanelKey::right({alpha, alpha, space.first(OrbitalClass::hole_beta)}, Side::right)).data,
       nullptr);
-  EXPECT_NE(store.acquire(PanelKey::right({alpha, beta, 0}, AmplitudeSide::right)).data, nullptr);
+  EXPECT_NE(store.acquire(PanelKey::right({alpha, beta, 0}, Side::right)).data, nullptr);
   EXPECT_EQ(store.made_panels().wanted, 1);
 }
 

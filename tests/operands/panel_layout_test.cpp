@@ -80,7 +80,7 @@ TEST(PanelLayout, LetsEitherSideReadItsPartOfARightPanel) {
   layout.visit([&](const PanelKey& key, const PanelExtent&) {
     if (key.kind != PanelKind::right) return;
     PanelKey of_left = key;
-    of_left.side = AmplitudeSide::left;
+    of_left.side = Side::left;
     EXPECT_EQ(layout.find(of_left), layout.find(key));
     const PanelRows right = layout.rows(key), left = layout.rows(of_left);
     EXPECT_EQ(left.stride, right.stride);

@@ -8,6 +8,7 @@
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/changed_integrals.hpp"
 #include "tests/support/molecules.hpp"
 
 /// Problems of made-up molecules, for tests that compare executors task by task.
@@ -15,7 +16,7 @@ namespace trifuse::testing {
 
 /// A problem with the sources that it points to.
 struct OwnedProblem {
-  std::unique_ptr<TileSource> right, left;
+  std::unique_ptr<TileSource> right, left, left_integrals;
   Problem problem;
 
   OwnedProblem(const SyntheticMolecule& molecule, SpinFormulation formulation, bool two_sided = false)
@@ -24,6 +25,11 @@ struct OwnedProblem {
     problem.right = right.get();
     problem.left = left.get();
     problem.formulation = formulation;
+  }
+  /// Gives the left side integrals of its own, without the symmetry of bare integrals.
+  void change_left_integrals() {
+    left_integrals = std::make_unique<MemorySource>(with_changed_integrals(*right, factor_without_symmetry));
+    problem.left_integrals = left_integrals.get();
   }
 };
 

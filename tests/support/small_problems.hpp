@@ -12,24 +12,28 @@
 namespace trifuse::testing {
 
 /// Calls `check(problem, plan)` for both spin formulations, one-sided and two-sided, with and without the Fock matrix
-/// in the singles. Tiles have at most 3 occupied and 4 virtual orbitals.
+/// in the singles, with and without left integrals. Tiles have at most 3 occupied and 4 virtual orbitals.
 template <typename Check>
 void for_each_small_problem(Check check) {
   struct Case {
     SyntheticMolecule molecule;
     SpinFormulation formulation;
-    bool two_sided = false, fock_in_singles = false;
+    bool two_sided = false, fock_in_singles = false, left_integrals = false;
   };
-  const Case cases[] = {{closed_shell(6, 11), SpinFormulation::spin_adapted},
-                        {closed_shell(6, 11), SpinFormulation::spin_orbital},
-                        {closed_shell(6, 11), SpinFormulation::spin_adapted, true},
-                        {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true},
-                        {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true}};
+  const Case cases[] = {
+      {closed_shell(6, 11), SpinFormulation::spin_adapted},
+      {closed_shell(6, 11), SpinFormulation::spin_orbital},
+      {closed_shell(6, 11), SpinFormulation::spin_adapted, true},
+      {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true},
+      {open_shell(Reference::rohf, {5, 4, 8, 9}, 1), SpinFormulation::spin_orbital, false, true},
+      {closed_shell(6, 11), SpinFormulation::spin_adapted, false, false, true},
+      {open_shell(Reference::uhf, {5, 4, 8, 9}, 2), SpinFormulation::spin_orbital, true, false, true}};
   for (const Case& each : cases) {
     OwnedProblem owned(each.molecule, each.formulation, each.two_sided);
     if (each.fock_in_singles) owned.problem.method = ccsd_t_with_fock;
+    if (each.left_integrals) owned.change_left_integrals();
     SCOPED_TRACE(to_string(each.formulation) + (each.two_sided ? ", two-sided" : "") +
-                 (each.fock_in_singles ? ", Fock in singles" : ""));
+                 (each.fock_in_singles ? ", Fock in singles" : "") + (each.left_integrals ? ", left integrals" : ""));
     const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), each.formulation);
     ASSERT_FALSE(plan.tasks.empty());
     check(owned.problem, plan);

@@ -28,12 +28,11 @@ PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& for
     // Panels that are made from factors, and the factors, do not come from peers.
     const int owner = is_slab(key.kind) || panels.makes(key) ? -1 : owner_of(extent);
     if (owner < 0) return;
-    add_orders(key, owner);
-    if (key.kind != PanelKind::right || !panels.two_sided()) return;
-    // The left and the right side each read a part of a right panel.
-    PanelKey of_left = key;
-    of_left.side = AmplitudeSide::left;
-    add_orders(of_left, owner);
+    for (const Side side : panels.sides_in_panel(key)) {
+      PanelKey of_side = key;
+      of_side.side = side;
+      add_orders(of_side, owner);
+    }
   });
 }
 
