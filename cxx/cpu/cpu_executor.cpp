@@ -59,7 +59,8 @@ class CpuWorker final : public Executor::Worker {
     }
   }
 
-  void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+  void execute(std::span<const Task> tasks, const TaskResults& results) override {
+    const std::span<TaskEnergy> energies = results.energies;
     subtasks_.clear();
     ends_.clear();
     for (const Task& task : tasks) {

@@ -17,7 +17,8 @@ class ReferenceExecutor final : public Executor {
     class ReferenceWorker final : public Worker {
      public:
       explicit ReferenceWorker(const ReferenceExecutor& executor) : executor_(executor) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+      void execute(std::span<const Task> tasks, const TaskResults& results) override {
+        const std::span<TaskEnergy> energies = results.energies;
         const std::size_t count = executor_.omega2_count_;
         for (std::size_t n = 0; n < tasks.size(); ++n) {
           executor_.evaluation_.evaluate(tasks[n], energies.subspan(n * count, count));

@@ -60,7 +60,7 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
       key_(key),
       finished_(key.tasks),
       by_(key.tasks, WorkerKind::other),
-      energies_(key.tasks * key.energies_per_task) {
+      energies_(key.tasks * key.results.omega2) {
   const int rank = communicator != nullptr ? communicator->rank() : 0,
             ranks = communicator != nullptr ? communicator->size() : 1;
   const auto open = [&] {
@@ -170,11 +170,11 @@ void Journal::add_finished(std::size_t task, WorkerKind by, std::span<const Task
   finished_[task] = true;
   by_[task] = by;
   std::copy(energies.begin(), energies.end(),
-            energies_.begin() + static_cast<std::ptrdiff_t>(task * key_.energies_per_task));
+            energies_.begin() + static_cast<std::ptrdiff_t>(task * key_.results.omega2));
 }
 
 void Journal::agree_on_finished(Communicator& communicator) {
-  const std::size_t tasks = finished_.size(), count = key_.energies_per_task;
+  const std::size_t tasks = finished_.size(), count = key_.results.omega2;
   // Find for each task the lowest rank that knows its energies. A double holds one bit for each of this many ranks.
   constexpr int bits = 50;
   constexpr int nobody = -1;

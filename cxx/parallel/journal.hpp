@@ -44,7 +44,7 @@ class Journal {
   bool finished(std::size_t task) const { return finished_[task]; }
   /// Energies of a finished task, energies[omega2], hartree. Zeros if the task was not finished.
   std::span<const TaskEnergy> energies(std::size_t task) const {
-    return std::span(energies_).subspan(task * key_.energies_per_task, key_.energies_per_task);
+    return std::span(energies_).subspan(task * key_.results.omega2, key_.results.omega2);
   }
   /// The kind of worker that computed a finished task.
   WorkerKind by(std::size_t task) const { return by_[task]; }

@@ -50,7 +50,7 @@ std::uint64_t checksum_of(const Header& header) {
 
 Header header_of(const JournalKey& key) {
   Header header{magic,
-                key.energies_per_task,
+                key.results.omega2,
                 key.tasks,
                 key.tiles.sizes.holes,
                 key.tiles.sizes.particles,
@@ -101,7 +101,7 @@ void JournalFile::fail(const std::string& action) const {
 }
 
 std::size_t JournalFile::record_size() const {
-  return (1 + key_.energies_per_task * TaskEnergy::numbers + 1) * sizeof(std::uint64_t);
+  return (1 + key_.results.numbers_per_task() + 1) * sizeof(std::uint64_t);
 }
 
 void JournalFile::lock(int operation) {
@@ -230,7 +230,7 @@ std::uint64_t JournalFile::checksum_of_fields(std::string_view fields) const {
 
 void JournalFile::read_records(std::size_t file_size, const Found& found) {
   std::vector<char> record(record_size());
-  std::vector<TaskEnergy> energies(key_.energies_per_task);
+  std::vector<TaskEnergy> energies(key_.results.omega2);
   for (std::size_t at = end_; at + record.size() <= file_size; at += record.size()) {
     if (::pread(file_, record.data(), record.size(), static_cast<off_t>(at)) != static_cast<ssize_t>(record.size())) {
       fail("read");

@@ -11,6 +11,7 @@
 
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_results.hpp"
 #include "cxx/triples/task.hpp"
 
 #pragma GCC visibility push(default)
@@ -23,8 +24,9 @@ using Fingerprint = std::array<std::uint64_t, 2>;
 /// Identifies the calculation to which the energies in a journal belong.
 struct JournalKey {
   Fingerprint fingerprint{};
-  Tiling tiles{};                                  ///< tiling of the plan
-  std::uint64_t tasks = 0, energies_per_task = 0;  ///< number of tasks of the plan; number of omega2 values
+  Tiling tiles{};           ///< tiling of the plan
+  std::uint64_t tasks = 0;  ///< number of tasks of the plan
+  ResultShape results = 0;  ///< what a task returns; a journal stores only energies
   bool operator==(const JournalKey&) const = default;
 };
 

@@ -73,6 +73,25 @@ void execute_chunks(TaskRun& run, RankAssignment& assignment) {
   }
 }
 
+/// Replaces the numbers by their sums over all ranks. Collective. A double is exact up to 2^53, so the halves of the
+/// numbers are added: the lower 32 bits, which are not negative, and the rest.
+void add_integers_of_ranks(Communicator& communicator, std::span<std::int64_t> numbers) {
+  constexpr std::int64_t half = std::int64_t{1} << 32;
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  for (std::size_t begin = 0; begin < numbers.size(); begin += at_once) {
+    const auto part = numbers.subspan(begin, std::min(at_once, numbers.size() - begin));
+    std::vector<double> halves;
+    for (const std::int64_t x : part) {
+      halves.push_back(static_cast<double>(x & (half - 1)));
+      halves.push_back(static_cast<double>(x >> 32));
+    }
+    communicator.allreduce_sum(halves);
+    for (std::size_t n = 0; n < part.size(); ++n) {
+      part[n] = static_cast<std::int64_t>(halves[2 * n]) + half * static_cast<std::int64_t>(halves[2 * n + 1]);
+    }
+  }
+}
+
 /// Gathers the work of all ranks and sums the energies and the kinds of workers. Both are zero here for tasks that
 /// other ranks have executed. Collective. `seconds`: duration of the run.
 void add_outcomes(TaskRun& run, double seconds) {
@@ -117,6 +136,7 @@ void add_outcomes(TaskRun& run, double seconds) {
     number += TaskEnergy::numbers;
   }
   for (WorkerKind& kind : run.outcome.kinds) kind = static_cast<WorkerKind>(static_cast<int>(*number++));
+  for (std::vector<std::int64_t>& sum : run.outcome.sums) add_integers_of_ranks(communicator, sum);
 }
 
 /// Sets finished[task] for each task that any rank has done. Collective.

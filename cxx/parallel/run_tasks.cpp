@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
 #include "cxx/parallel/task_run.hpp"
 
 namespace trifuse {
@@ -19,7 +20,7 @@ void take_from_journal(TaskRun& run, const std::vector<bool>& finished) {
     const auto stored = run.settings.journal->energies(number);
     run.outcome.kinds[task] = run.settings.journal->by(number);
     std::copy(stored.begin(), stored.end(),
-              run.outcome.energies.begin() + static_cast<std::ptrdiff_t>(task * run.energies_per_task));
+              run.outcome.energies.begin() + static_cast<std::ptrdiff_t>(task * run.results.omega2));
   }
 }
 
@@ -55,10 +56,14 @@ std::size_t from_other_kind(const TaskRun& run, const std::vector<bool>& finishe
 
 }
 
-RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t energies_per_task,
+RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultShape& results,
                      const RunSettings& settings) {
-  TaskRun run(plan, settings, energies_per_task);
-  run.outcome.energies.resize(plan.tasks.size() * energies_per_task);
+  if (settings.journal != nullptr && !results.sums.empty()) {
+    throw UsageError("A journal stores energies, but no arrays to which the tasks add; run without a journal.");
+  }
+  TaskRun run(plan, settings, results);
+  run.outcome.energies.resize(plan.tasks.size() * results.omega2);
+  run.outcome.sums = results.zero_sums();
   run.outcome.kinds.resize(plan.tasks.size(), WorkerKind::other);
   run.progress = {0, plan.tasks.size(), 0.0, plan.total_operations};
   std::vector<bool> finished(plan.tasks.size(), false);

@@ -44,10 +44,11 @@ struct RunSettings {
 
 /// Result of `run_tasks`.
 struct RunOutcome {
-  std::vector<TaskEnergy> energies;   ///< energies[task, omega2], hartree
-  std::vector<WorkerKind> kinds;      ///< kinds[task]: the kind of worker that computed it
-  double operations = 0.0;            ///< floating-point operations that all ranks executed in this run
-  std::size_t from_journal = 0;       ///< tasks whose energies came from the journal
+  std::vector<TaskEnergy> energies;             ///< energies[task, omega2], hartree
+  std::vector<std::vector<std::int64_t>> sums;  ///< [array][element], see ResultShape; of all tasks
+  std::vector<WorkerKind> kinds;                ///< kinds[task]: the kind of worker that computed it
+  double operations = 0.0;                      ///< floating-point operations that all ranks executed in this run
+  std::size_t from_journal = 0;                 ///< tasks whose energies came from the journal
   std::size_t from_other_kind = 0;    ///< of these, tasks computed by a kind of worker that takes no part in this run
   std::vector<RankWork> ranks;        ///< ranks[rank]; one element for a single process
   std::vector<std::string> warnings;  ///< failures of devices, of all ranks
@@ -65,17 +66,18 @@ struct RunOutcome {
 /// task, and its energies are added to the zeros of the other ranks. Therefore the bits do not depend on the number of
 /// ranks. Unfinished tasks of a rank whose devices have failed are redistributed to all ranks.
 ///
-/// `plan`: the tasks. `executor`: null if this rank is idle or begins with `on_cores`. `energies_per_task`: number of
-/// omega2 values. `settings`: see RunSettings.
+/// `plan`: the tasks. `executor`: null if this rank is idle or begins with `on_cores`. `results`: what the
+/// tasks return. `settings`: see RunSettings.
 ///
+/// Throws UsageError if there are a journal and arrays to which the tasks add, because a journal does not store these.
 /// Throws the first exception of a worker, Interrupted if a stop was requested before all tasks were done, and Error if
 /// an energy in double precision is not a finite number. Energies in mixed precision may be infinite or NaN. If one
 /// rank throws, all ranks throw.
-RunOutcome run_tasks(const Plan& plan, const Executor* executor, std::size_t energies_per_task,
+RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultShape& results,
                      const RunSettings& settings);
-inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, std::size_t energies_per_task,
+inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, const ResultShape& results,
                             const RunSettings& settings) {
-  return run_tasks(plan, &executor, energies_per_task, settings);
+  return run_tasks(plan, &executor, results, settings);
 }
 
 }

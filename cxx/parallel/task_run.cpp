@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -182,6 +183,7 @@ void work(TaskRun& run) {
     ++run.workers_begun;
   }
   double operations = 0.0;
+  std::vector<std::vector<std::int64_t>> sums = run.results.zero_sums();
   std::vector<std::size_t> batch;
   try {
     const std::unique_ptr<Executor::Worker> worker = run.executor->make_worker();
@@ -192,15 +194,15 @@ void work(TaskRun& run) {
       if (batch.empty()) break;
       tasks.clear();
       for (const std::size_t task : batch) tasks.push_back(run.plan.tasks[task]);
-      energies.assign(batch.size() * run.energies_per_task, TaskEnergy{});
+      energies.assign(batch.size() * run.results.omega2, TaskEnergy{});
       const double begin = wall_seconds();
-      worker->execute(tasks, energies);
+      worker->execute(tasks, {energies, sums});
       const double seconds = wall_seconds() - begin;
       {
         const std::lock_guard lock(run.mutex);
         for (std::size_t position = 0; position < batch.size(); ++position) {
           record_energies(run, batch[position],
-                          std::span(energies).subspan(position * run.energies_per_task, run.energies_per_task));
+                          std::span(energies).subspan(position * run.results.omega2, run.results.omega2));
         }
       }
       end_batch(run, batch, seconds);
@@ -211,6 +213,10 @@ void work(TaskRun& run) {
   }
   const std::lock_guard lock(run.mutex);
   run.outcome.operations += operations;
+  for (std::size_t n = 0; n < sums.size(); ++n) {
+    std::transform(sums[n].begin(), sums[n].end(), run.outcome.sums[n].begin(), run.outcome.sums[n].begin(),
+                   std::plus{});
+  }
 }
 
 }

@@ -24,12 +24,12 @@ using Batches = std::vector<std::vector<std::size_t>>;
 
 /// The state that the threads of a run share.
 struct TaskRun {
-  TaskRun(const Plan& of, const RunSettings& chosen, std::size_t energies)
-      : plan(of), settings(chosen), energies_per_task(energies), done(of.tasks.size(), false) {}
+  TaskRun(const Plan& of, const RunSettings& chosen, const ResultShape& shape)
+      : plan(of), settings(chosen), results(shape), done(of.tasks.size(), false) {}
 
   const Plan& plan;
   const RunSettings& settings;
-  const std::size_t energies_per_task;
+  const ResultShape& results;
   const Executor* executor = nullptr;
   std::unique_ptr<Executor> on_cores;  ///< the current executor after the devices have failed, else null
   WorkerKind kind = WorkerKind::other;

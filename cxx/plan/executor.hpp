@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_results.hpp"
 
 #pragma GCC visibility push(default)
 
@@ -20,9 +21,9 @@ class Executor {
   class Worker {
    public:
     virtual ~Worker() = default;
-    /// Writes the energies of `tasks`, energies[task, omega2], for each omega2 of the problem, hartree. The bits of a
-    /// task's energies do not depend on the other tasks of the call.
-    virtual void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) = 0;
+    /// Writes the energies of `tasks` for each omega2 of the problem, hartree, and adds to the arrays of `results`. The
+    /// bits of a task's energies do not depend on the other tasks of the call.
+    virtual void execute(std::span<const Task> tasks, const TaskResults& results) = 0;
     /// Floating-point operations of the matrix products of all calls; 0 if the executor does not count them.
     virtual double operations() const { return 0.0; }
   };

@@ -253,8 +253,9 @@ TEST_F(DistributedDeviceFailure, OfTheOnlyGpuLeavesAllTasksToCpuWorkers) {
         executor = at_once ? nullptr : static_cast<const Executor*>(&gpu);
         if (at_once) chosen.failed_device = "GPU 0 gives wrong numbers.";
       }
-      const RunOutcome outcome = run_tasks(plan, executor, 1, chosen);
+      const RunOutcome outcome = run_tasks(plan, executor, {1, {{"array", 5}}}, chosen);
       EXPECT_EQ(numbers_of(outcome.energies), wanted);
+      EXPECT_EQ(outcome.sums.at(0), MadeUpExecutor::sum_of(plan, 5));
       EXPECT_TRUE(outcome.ranks.at(0).device_failed);
       ASSERT_EQ(outcome.warnings.size(), 1u);
       EXPECT_NE(outcome.warnings[0].find("A GPU of rank 0 is no longer used"), std::string::npos)

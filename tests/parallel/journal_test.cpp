@@ -216,7 +216,7 @@ TEST_F(AJournal, OfAnotherCalculationIsRefused) {
   };
   refused([](JournalKey& key) { key.fingerprint = {1, 2}; });
   refused([](JournalKey& key) { ++key.tasks; });
-  refused([](JournalKey& key) { ++key.energies_per_task; });
+  refused([](JournalKey& key) { ++key.results.omega2; });
   refused([](JournalKey& key) { ++key.tiles.sizes.holes; });
   refused([](JournalKey& key) { ++key.tiles.sizes.particles; });
   refused([](JournalKey& key) { key.tiles.aligned = true; });

@@ -199,6 +199,22 @@ TEST_P(TaskRun, ExecutesNothingWhenTheJournalHasEverything) {
   EXPECT_EQ(numbers_of(outcome.energies), expected);
 }
 
+TEST_P(TaskRun, AddsUpArrays) {
+  const ResultShape shape(1, {{"small", 3}, {"large", 1000}});
+  const RunOutcome outcome = run_tasks(plan, MadeUpExecutor(energy_of), shape, settings());
+  ASSERT_EQ(outcome.sums.size(), 2u);
+  EXPECT_EQ(outcome.sums[0], MadeUpExecutor::sum_of(plan, 3));
+  EXPECT_EQ(outcome.sums[1], MadeUpExecutor::sum_of(plan, 1000));
+}
+
+TEST_P(TaskRun, RefusesAJournalThatWouldForgetArrays) {
+  const TemporaryFolder folder;
+  Journal journal((folder.path() / "journal").string(), key_of(plan, 1));
+  RunSettings chosen = settings();
+  chosen.journal = &journal;
+  EXPECT_THROW(run_tasks(plan, MadeUpExecutor(energy_of), {1, {{"array", 3}}}, chosen), UsageError);
+}
+
 TEST_P(TaskRun, OfNoTasksIsDone) {
   const Plan nothing = make_plan(make_synthetic_source(closed_shell(1, 3))->tiles(), SpinFormulation::spin_orbital);
   EXPECT_TRUE(run_tasks(nothing, MadeUpExecutor(energy_of), 1, settings()).energies.empty());
@@ -215,7 +231,8 @@ class BatchExecutor final : public Executor {
     class BatchWorker final : public Worker {
      public:
       explicit BatchWorker(const BatchExecutor& executor) : executor_(executor) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+      void execute(std::span<const Task> tasks, const TaskResults& results) override {
+        const std::span<TaskEnergy> energies = results.energies;
         for (std::size_t n = 0; n < tasks.size(); ++n) energies[n] = energy_of(tasks[n]);
         const std::lock_guard lock(executor_.mutex_);
         executor_.sizes.push_back(tasks.size());

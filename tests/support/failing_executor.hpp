@@ -29,9 +29,9 @@ class FailingExecutor final : public Executor {
      public:
       FailingWorker(const FailingExecutor& executor, int number)
           : executor_(executor), number_(number), sound_(executor.sound_.make_worker()) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+      void execute(std::span<const Task> tasks, const TaskResults& results) override {
         executor_.check(number_, executor_.batches_++);
-        sound_->execute(tasks, energies);
+        sound_->execute(tasks, results);
       }
       double operations() const override { return sound_->operations(); }
 

@@ -1,17 +1,21 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cxx/plan/executor.hpp"
 
 namespace trifuse::testing {
 
-/// An executor that calls a function for each task and computes nothing.
+/// An executor that calls a function for each task and computes nothing. Each task adds numbers of its own to all
+/// elements of the summed arrays.
 class MadeUpExecutor final : public Executor {
  public:
   using Action = std::function<TaskEnergy(const Task&)>;
@@ -24,6 +28,20 @@ class MadeUpExecutor final : public Executor {
   MadeUpExecutor(Action action, Operations operations, int workers = 0)
       : action_(std::move(action)), operations_(operations), workers_(workers) {}
 
+  /// What a task adds to element n of a summed array: numbers of both signs that need more than 32 bits.
+  static std::int64_t addend(const Task& task, std::size_t n) {
+    const std::int64_t number = task.particles[0] + 10 * task.particles[2] + 100 * task.holes[0] + 1000 * task.holes[2];
+    return (number % 2 == 0 ? 1 : -1) * ((number << 33) + static_cast<std::int64_t>(n));
+  }
+  /// The sum over all tasks.
+  static std::vector<std::int64_t> sum_of(const Plan& plan, std::size_t size) {
+    std::vector<std::int64_t> sum(size);
+    for (const Task& task : plan.tasks) {
+      for (std::size_t n = 0; n < size; ++n) sum[n] += addend(task, n);
+    }
+    return sum;
+  }
+
   std::string name() const override { return "made-up"; }
   int workers() const override { return workers_; }
   std::unique_ptr<Worker> make_worker() const override {
@@ -31,12 +49,18 @@ class MadeUpExecutor final : public Executor {
      public:
       MadeUpWorker(const Action& action, const Operations& operations)
           : action_(action), of_task_(operations.of_task), operations_(operations.of_worker) {}
-      void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+      void execute(std::span<const Task> tasks, const TaskResults& results) override {
+        const std::span<TaskEnergy> energies = results.energies;
         const std::size_t count = energies.size() / tasks.size();
         for (std::size_t n = 0; n < tasks.size(); ++n) {
           const std::span<TaskEnergy> own = energies.subspan(n * count, count);
           std::fill(own.begin(), own.end(), action_(tasks[n]));
           operations_ += of_task_;
+        }
+        for (const Task& task : tasks) {
+          for (std::vector<std::int64_t>& sum : results.sums) {
+            for (std::size_t n = 0; n < sum.size(); ++n) sum[n] += addend(task, n);
+          }
         }
       }
       double operations() const override { return operations_; }

@@ -268,7 +268,8 @@ class CudaWorker final : public Executor::Worker {
     }
   }
 
-  void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) override {
+  void execute(std::span<const Task> tasks, const TaskResults& results) override {
+    const std::span<TaskEnergy> energies = results.energies;
     TRIFUSE_CUDA(cudaSetDevice(device_.number));
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     const double begin = wall_seconds();

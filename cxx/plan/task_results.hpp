@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cxx/triples/task.hpp"
+
+#pragma GCC visibility push(default)
+
+/// What comes back from tasks. Executors fill it, the journal stores it, and threads and ranks add it up. All of them
+/// read this description.
+namespace trifuse {
+
+/// An array to which all tasks add, e.g. a derivative of the energy. Its elements are integer multiples of `unit`.
+/// Sums of integers have the same bits in any order, so they do not depend on threads, GPUs and ranks.
+struct SummedArray {
+  std::string name;
+  std::size_t size = 0;  ///< number of elements
+  double unit = 1.0;
+  bool operator==(const SummedArray&) const = default;
+};
+
+/// The results of a run: the energies of each task for each omega2, and arrays to which the tasks add.
+struct ResultShape {
+  std::size_t omega2 = 1;  ///< number of omega2 values
+  std::vector<SummedArray> sums;
+
+  /// Implicit: most runs return only energies.
+  ResultShape(std::size_t omega2_values, std::vector<SummedArray> arrays = {})
+      : omega2(omega2_values), sums(std::move(arrays)) {}
+  /// Number of doubles that a task returns by itself.
+  std::size_t numbers_per_task() const { return omega2 * TaskEnergy::numbers; }
+  /// Arrays of zeros, [array][element].
+  std::vector<std::vector<std::int64_t>> zero_sums() const {
+    std::vector<std::vector<std::int64_t>> zeros;
+    for (const SummedArray& array : sums) zeros.emplace_back(array.size);
+    return zeros;
+  }
+  bool operator==(const ResultShape&) const = default;
+};
+
+/// Where a worker puts the results of the tasks of one call.
+struct TaskResults {
+  std::span<TaskEnergy> energies;  ///< [task, omega2]
+  /// [array][element], multiples of `SummedArray::unit`. A worker adds to them when all tasks of the call have
+  /// succeeded. So a call that throws leaves them unchanged, and its tasks can be executed again.
+  std::span<std::vector<std::int64_t>> sums;
+
+  TaskResults(std::span<TaskEnergy> energies_of_tasks, std::span<std::vector<std::int64_t>> arrays = {})
+      : energies(energies_of_tasks), sums(arrays) {}
+  TaskResults(std::vector<TaskEnergy>& energies_of_tasks) : energies(energies_of_tasks) {}
+};
+
+}
+
+#pragma GCC visibility pop
