@@ -48,6 +48,8 @@ std::array<bool, 4> divided_axes(const ArraySpec& spec) {
 
 std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restricted) {
   const bool same_spin = spec.first == spec.second;
+  std::vector<ArraySymmetry> last_two;
+  if (spec.dressing == Dressing::bare) last_two = {{{0, 1, 3, 2}, 1.0}};
   switch (spec.kind) {
     case ArrayKind::t1:
       return {};
@@ -57,10 +59,10 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
       return {};
     case ArrayKind::ovvv:
       if (spec.antisymmetrised) return {{{0, 2, 1, 3}, -1.0}};
-      return {{{0, 1, 3, 2}, 1.0}};
+      return last_two;
     case ArrayKind::ovoo:
       if (spec.antisymmetrised) return {{{2, 1, 0, 3}, -1.0}};
-      return {{{0, 1, 3, 2}, 1.0}};
+      return last_two;
     case ArrayKind::ovov:
       if (spec.antisymmetrised) return {{{2, 1, 0, 3}, -1.0}, {{0, 3, 2, 1}, -1.0}};
       if (restricted || same_spin) return {{{2, 3, 0, 1}, 1.0}};

@@ -83,7 +83,7 @@ void FactorCheck::check_holes(const FactorSpec& spec, int threads) const {
         buffer.reserve(static_cast<std::size_t>(q_count * auxiliary));
         const std::span<double> rows = buffer.span().first(static_cast<std::size_t>(q_count * auxiliary));
         const ClassOrbitals of_p{spec.p, static_cast<std::int64_t>(p), 1}, of_q{spec.q, 0, q_count};
-        spec.symmetric() ? factors.read_oo(of_p, of_q, rows) : factors.read_ov(of_p, of_q, rows);
+        spec.p == spec.q ? factors.read_oo(of_p, of_q, rows) : factors.read_ov(of_p, of_q, rows);
         for (std::int64_t q = 0; q < q_count; ++q) {
           double square = 0.0;
           for (std::int64_t x = 0; x < auxiliary; ++x) {

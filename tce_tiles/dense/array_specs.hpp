@@ -20,6 +20,10 @@ std::string orbital_count_name(OrbitalClass c, bool restricted);
 /// The kind of an array: amplitudes, or integrals by the spaces of their four indices (o: occupied, v: virtual).
 enum class ArrayKind : std::uint8_t { t1, t2, ovvv, ovoo, ovov, oovv };
 
+/// Whether integrals are those of a molecule, or dressed with amplitudes. Bare ones are equal under exchange of their
+/// last two indices: (ia|bc), (ia|jk) and factors B[Q,p,q] of one space can be packed. Dressed ones are not.
+enum class Dressing : std::uint8_t { bare, dressed };
+
 /// One dense array of a dump, in C order.
 struct ArraySpec {
   ArrayKind kind;
@@ -28,6 +32,7 @@ struct ArraySpec {
   bool antisymmetrised;            ///< true for the `asym_` arrays of same-spin integrals
   std::string name;                ///< name of the dataset
   std::vector<OrbitalClass> axes;  ///< class of the orbitals along each axis
+  Dressing dressing = Dressing::bare;
 };
 
 /// The array of a kind. `first`, `second`: spins of the two electrons; t1 uses only `first`. A restricted dump has
@@ -52,11 +57,13 @@ std::string fock_dataset(Spin spin, bool restricted);
 /// Largest number of auxiliary functions of factors. Factors with more functions do not fit into any memory.
 inline constexpr std::int64_t max_auxiliary = 1000000;
 
-/// The factors of one pair of spaces: B[Q,p,q], or packed B[Q,p(p+1)/2+q] with p >= q if both spaces are the same.
+/// The factors of one pair of spaces: B[Q,p,q], or packed B[Q,p(p+1)/2+q] with p >= q if they are symmetric.
 struct FactorSpec {
   std::string name;   ///< name of the dataset, e.g. factors_ov or factors_vv_b
   OrbitalClass p, q;  ///< classes of the orbitals
-  bool symmetric() const { return p == q; }
+  Dressing dressing = Dressing::bare;
+  /// True if B[Q,p,q] is B[Q,q,p].
+  bool symmetric() const { return p == q && dressing == Dressing::bare; }
 };
 /// The factors that a dump may have instead of integrals.
 std::vector<FactorSpec> factor_arrays(bool restricted);
