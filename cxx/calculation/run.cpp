@@ -76,7 +76,7 @@ std::unique_ptr<CudaExecutor> CalculationContext::make_cuda_executor() const {
 }
 
 std::shared_ptr<const PanelStore> CalculationContext::read_all_operands(const PanelExecutor& reader) const {
-  if (reader.reads_sources()) return PanelStore::without_panels(problem_, reader.panel_tiles());
+  if (reader.reads_sources()) return PanelStore::of_small_arrays(problem_, reader.panel_tiles());
   return read_all_operands(reader.panel_tiles());
 }
 

@@ -104,7 +104,7 @@ std::vector<OperandTraffic> DistributedOperands::traffic(Communicator& communica
   if (mine_) {
     const PanelTraffic traffic = mine_->traffic();
     mine.bytes_of_others = mine_->bytes_of_others();
-    mine.fetched_bytes = traffic.fetched_bytes;
+    mine.fetched_bytes = traffic.filled_bytes;
     mine.cache_bytes = traffic.max_bytes + mine_->made_panels().max_bytes;
     mine.panels_wanted = traffic.wanted;
     mine.panels_hit = traffic.hits;

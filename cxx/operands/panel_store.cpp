@@ -57,7 +57,7 @@ void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array
   fill_own(problem, std::min(buffered_alone, buffer_bytes / static_cast<std::int64_t>(sizeof(double))));
 }
 
-std::shared_ptr<const PanelStore> PanelStore::without_panels(const Problem& problem, const TileSpace& tiles) {
+std::shared_ptr<const PanelStore> PanelStore::of_small_arrays(const Problem& problem, const TileSpace& tiles) {
   const auto store = std::make_shared<PanelStore>(problem, tiles, 0, PanelLayout::undivided);
   store->has_panels_ = false;
   store->make_t1_factors();

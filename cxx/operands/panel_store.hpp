@@ -34,9 +34,9 @@ class PanelStore {
   /// Throws std::bad_alloc if the memory does not suffice. Passes on exceptions of the tile sources.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
-  /// Stores no panels, only the layout, t1_factor() and orbital_energies(): for an executor that reads the numbers of
-  /// the panels itself. No panel may be acquired. Parameters and exceptions: as in the constructor.
-  static std::shared_ptr<const PanelStore> without_panels(const Problem& problem, const TileSpace& tiles);
+  /// Stores only the layout and the small arrays t1_factor() and orbital_energies(), for an executor that reads the
+  /// numbers of the panels itself. No panel may be acquired. Parameters and exceptions: as in the constructor.
+  static std::shared_ptr<const PanelStore> of_small_arrays(const Problem& problem, const TileSpace& tiles);
 
   /// The part of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(),
   /// fill_slabs(), open(). A rank that reads panels then calls fetch_others().
@@ -68,7 +68,7 @@ class PanelStore {
 
   const PanelLayout& layout() const { return layout_; }
   const TileSpace& tiles() const { return layout_.tiles(); }
-  /// False if the store was made by without_panels().
+  /// False if the store was made by of_small_arrays().
   bool has_panels() const { return has_panels_; }
 
   /// Returns a whole panel; its data are null if the problem has no such panel. Fetches a panel of another rank, and

@@ -26,7 +26,7 @@ constexpr std::size_t amplitudes_at_a_time = std::size_t{1} << 16;
 }
 
 SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs)
-    : problem_(std::move(problem)), slabs_(slabs), max_cached_slabs_(std::max<std::size_t>(1, max_cached_slabs)) {
+    : problem_(std::move(problem)), slabs_(slabs), amplitudes_(0, std::max<std::size_t>(1, max_cached_slabs)) {
   for (int s = 0; s < spins(); ++s) {
     for (auto* sums : {&coulomb_same_, &coulomb_opposite_, &coupling_, &residual_}) {
       (*sums)[static_cast<std::size_t>(s)].assign(o(s) * v(s), 0.0);
@@ -105,14 +105,14 @@ std::pair<double, double> SinglesEquation::singles_weights(int u, int s) const {
   return {1.0, u == s ? -1.0 : 0.0};
 }
 
-void SinglesEquation::make_tau(int u, int s, std::int64_t n, std::size_t first, std::size_t count, double* out) const {
-  const std::size_t vs = v(s), vu = v(u), page = vu * vs;
-  slabs_.read_t2(u, s, n, signed_of(first), signed_of(count), {out, count * page});
+void SinglesEquation::make_tau(int u, int s, std::int64_t n, std::size_t first, std::span<double> out) const {
+  const std::size_t vs = v(s), vu = v(u), page = vu * vs, count = out.size() / page;
+  slabs_.read_t2(u, s, n, signed_of(first), signed_of(count), out);
   const double* const t_n = t1(u) + static_cast<std::size_t>(n) * vu;
   const auto [direct, exchanged] = singles_weights(u, s);
-  if (problem_.restricted) sum_spins(signed_of(count), signed_of(vs), out);
+  if (problem_.restricted) sum_spins(signed_of(count), signed_of(vs), out.data());
   for (std::size_t k = 0; k < count; ++k) {
-    double* const t = out + k * page;
+    double* const t = out.data() + k * page;
     const double* const t_i = t1(s) + (first + k) * vs;
     for (std::size_t f = 0; f < vu; ++f) {
       const double t_nf = direct * t_n[f];
@@ -124,27 +124,14 @@ void SinglesEquation::make_tau(int u, int s, std::int64_t n, std::size_t first, 
   }
 }
 
-SinglesEquation::Slab SinglesEquation::tau(int u, int s, std::int64_t n) {
-  const std::size_t page = v(u) * v(s);
+BufferCache::Use SinglesEquation::tau(int u, int s, std::int64_t n) {
+  const std::size_t page = v(u) * v(s), slab = o(s) * page;
   const std::size_t rows = std::max<std::size_t>(1, amplitudes_at_a_time / page);
-  std::shared_ptr<JointBuffer> slab;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto same = [&](const CachedSlab& entry) { return entry.u == u && entry.s == s && entry.n == n; };
-    const auto cached = std::find_if(cache_.begin(), cache_.end(), same);
-    if (cached != cache_.end()) {
-      slab = cached->slab;
-    } else {
-      slab = std::make_shared<JointBuffer>(o(s) * page, (o(s) + rows - 1) / rows);
-      cache_.push_back({u, s, n, slab});
-      if (cache_.size() > max_cached_slabs_) cache_.pop_front();
-    }
-  }
-  slab->complete([&](std::size_t part) {
-    const std::size_t first = part * rows;
-    make_tau(u, s, n, first, std::min(rows, o(s) - first), slab->data() + first * page);
-  });
-  return slab;
+  return amplitudes_.get_together((n * 2 + u) * 2 + s, signed_of(slab), (o(s) + rows - 1) / rows,
+                                  [&](std::size_t part, std::span<double> values) {
+                                    const std::size_t first = part * rows, count = std::min(rows, o(s) - first);
+                                    make_tau(u, s, n, first, values.subspan(first * page, count * page));
+                                  });
 }
 
 void SinglesEquation::add_to_residual(int s, const std::vector<double>& part) {
@@ -177,8 +164,8 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   const bool same = u == s;
   const auto half = [&](const std::array<bool, 2>& of_spin) { return same && of_spin[spin] ? 0.5 : 1.0; };
   const std::int64_t o_s = signed_of(os), v_s = signed_of(vs), v_u = signed_of(vu), p = signed_of(page);
-  const Slab slab = tau(u, s, orbital);
-  if (factors_) factors_->add(u, s, orbital, slab->data());
+  const BufferCache::Use slab = tau(u, s, orbital);
+  if (factors_) factors_->add(u, s, orbital, slab.data());
   Buffer memory;
   memory.reserve(std::max(vu * os * std::max(os, vs), factors_ ? 0 : os * vs * vs));
   std::vector<double> part(os * vs, 0.0);
@@ -188,7 +175,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   slabs_.read_ovoo(u, s, orbital, ovoo);
   for (std::size_t f = 0; f < vu; ++f) {
     multiply_add(true, false, o_s, v_s, o_s, -half(problem_.asym_ovoo), ovoo.data() + f * os * os, o_s,
-                 slab->data() + f * vs, p, part.data(), v_s);
+                 slab.data() + f * vs, p, part.data(), v_s);
   }
 
   // - sum_f t_nf (ni|af)
@@ -209,7 +196,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   scratch.reserve(orbitals_at_a_time * page);
   for (std::size_t first = 0; first < os; first += orbitals_at_a_time) {
     const std::size_t count = std::min(orbitals_at_a_time, os - first);
-    std::copy_n(slab->data() + first * page, count * page, scratch.data());
+    std::copy_n(slab.data() + first * page, count * page, scratch.data());
     // Subtracts `share` times the products of t1 from tau.
     const auto without_singles = [&](double share) {
       for (std::size_t k = 0; k < count; ++k) {
@@ -257,13 +244,13 @@ void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
   std::vector<double> part(os * vs, 0.0);
   const bool whole_rows = box.count[2] == signed_of(vs);
   for (std::int64_t x = 0; x < box.count[0]; ++x) {
-    const Slab amplitudes = tau(u, s, box.offset[0] + x);
+    const BufferCache::Use amplitudes = tau(u, s, box.offset[0] + x);
     const double* const integrals = box.values.data() + x * box.stride[0];
     // If the box holds all e, the rows of several f are contiguous in both arrays.
     const std::int64_t runs = whole_rows ? 1 : box.count[1];
     const std::int64_t length = box.count[2] * (whole_rows ? box.count[1] : 1);
     for (std::int64_t y = 0; y < runs; ++y) {
-      const double* const from = amplitudes->data() + at(box.offset[1] + y) * vs + at(box.offset[2]);
+      const double* const from = amplitudes.data() + at(box.offset[1] + y) * vs + at(box.offset[2]);
       multiply_add(false, false, signed_of(os), box.count[3], length, weight, from, signed_of(page),
                    integrals + y * box.stride[1], box.count[3], part.data() + at(box.offset[3]), signed_of(vs));
     }

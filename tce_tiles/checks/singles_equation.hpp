@@ -4,15 +4,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <list>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "cxx/base/joint_buffer.hpp"
+#include "cxx/base/buffer_cache.hpp"
 #include "tce_tiles/checks/checked_array.hpp"
 #include "tce_tiles/checks/factor_singles.hpp"
 #include "tce_tiles/checks/singles_residual.hpp"
@@ -86,7 +84,7 @@ class SinglesEquation {
   SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs);
 
   /// Keeps at least this many slabs from now on. Call it before the passes.
-  void cache_slabs(std::size_t slabs) { max_cached_slabs_ = std::max(max_cached_slabs_, slabs); }
+  void cache_slabs(std::size_t slabs) { amplitudes_.keep_at_least(slabs); }
 
   /// Takes the terms of ovvv and oovv from factors: add_ovvv is not called. Call it before the passes. `factors` must
   /// outlive the equation.
@@ -131,12 +129,6 @@ class SinglesEquation {
   SinglesResidual residual() const;
 
  private:
-  using Slab = std::shared_ptr<const JointBuffer>;
-  struct CachedSlab {
-    int u, s;
-    std::int64_t n;
-    std::shared_ptr<JointBuffer> slab;
-  };
   std::size_t o(int s) const { return static_cast<std::size_t>(problem_.occupied[static_cast<std::size_t>(s)]); }
   std::size_t v(int s) const { return static_cast<std::size_t>(problem_.virtuals[static_cast<std::size_t>(s)]); }
   const double* t1(int s) const { return problem_.t1[static_cast<std::size_t>(s)].data(); }
@@ -144,9 +136,9 @@ class SinglesEquation {
   std::pair<double, double> singles_weights(int u, int s) const;
   double fock(int s, std::size_t p, std::size_t q) const;
   /// tau_ni^fe as [i,f,e] from the cache, for all i. For a closed shell, spins are summed.
-  Slab tau(int u, int s, std::int64_t n);
-  /// Computes that array for `count` orbitals i from `first` on.
-  void make_tau(int u, int s, std::int64_t n, std::size_t first, std::size_t count, double* out) const;
+  BufferCache::Use tau(int u, int s, std::int64_t n);
+  /// Computes a part of that array: the orbitals i from `first` on, as many as `out` has room for.
+  void make_tau(int u, int s, std::int64_t n, std::size_t first, std::span<double> out) const;
   void add_to_residual(int s, const std::vector<double>& part);
   /// Adds - sum_f t_nf (ni|af) to `part` [o,v], or to the sums of factors. `memory`: has room for a slab of oovv,
   /// unless factors are used.
@@ -158,9 +150,8 @@ class SinglesEquation {
 
   SinglesProblem problem_;
   const SinglesSlabs& slabs_;
-  std::size_t max_cached_slabs_;
+  BufferCache amplitudes_;  ///< tau
   mutable std::mutex mutex_;
-  std::list<CachedSlab> cache_;
   std::optional<FactorSingles> factors_;
   /// By spin, each of shape [o,v]: sum t_me (me|nf) over equal spins; the same over opposite spins; F_nf - f_nf; the
   /// residual of the second pass.

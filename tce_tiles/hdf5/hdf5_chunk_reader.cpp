@@ -11,8 +11,6 @@
 namespace trifuse {
 namespace {
 
-constexpr std::uint64_t max_cached_bytes = std::uint64_t{32} << 20;
-
 /// The part of a box that lies in one chunk, along one axis.
 struct Overlap {
   std::int64_t begin, end;  ///< indices in the dataset
@@ -61,7 +59,8 @@ void Hdf5ChunkReader::read(std::span<const std::int64_t> offset, std::span<const
       begin[k] = at[k] * shape(k);
       part[k] = {std::max(offset[k], begin[k]), std::min(offset[k] + count[k], begin[k] + shape(k))};
     }
-    copy_overlap(*description_, chunks, begin, chunk(n)->data(), part, offset, count, out);
+    const BufferCache::Use bytes = chunk(n);
+    copy_overlap(*description_, chunks, begin, reinterpret_cast<const char*>(bytes.data()), part, offset, count, out);
     std::size_t k = rank;
     for (; k > 0; --k) {
       if (++at[k - 1] * shape(k - 1) < offset[k - 1] + count[k - 1]) break;
@@ -71,37 +70,20 @@ void Hdf5ChunkReader::read(std::span<const std::int64_t> offset, std::span<const
   }
 }
 
-Hdf5ChunkReader::Bytes Hdf5ChunkReader::chunk(std::uint64_t n) {
-  if (const Bytes found = find(n)) return found;
-  const Bytes bytes = read_chunk(std::get<Hdf5Chunks>(description_->storage).by_number[n]);
-  add_to_cache(n, bytes);
-  return bytes;
-}
-
-Hdf5ChunkReader::Bytes Hdf5ChunkReader::read_chunk(const Hdf5Chunk& chunk) const {
-  std::string stored(chunk.stored, '\0');
-  auto bytes = std::make_shared<std::string>();
-  const char* why = file_->read_into(chunk.address, stored);
-  if (why == nullptr) {
-    why = unpack_chunk(std::get<Hdf5Chunks>(description_->storage), chunk, std::move(stored), *bytes);
-  }
-  if (why == nullptr) return bytes;
-  throw InputError(fmt::format("{}: reading dataset '{}' failed ({}); write or copy the file again.",
-                               file_->file().path(), name_, why));
-}
-
-Hdf5ChunkReader::Bytes Hdf5ChunkReader::find(std::uint64_t n) {
-  const std::lock_guard lock(mutex_);
-  const Bytes* const bytes = cached_.use(n);
-  return bytes == nullptr ? nullptr : *bytes;
-}
-
-void Hdf5ChunkReader::add_to_cache(std::uint64_t n, const Bytes& bytes) {
-  const std::lock_guard lock(mutex_);
-  if (cached_.contains(n)) return;
-  cached_.add(n, bytes);
-  const std::uint64_t most = std::max<std::uint64_t>(1, max_cached_bytes / std::max<std::size_t>(1, bytes->size()));
-  while (cached_.size() > most) cached_.remove(*cached_.oldest());
+BufferCache::Use Hdf5ChunkReader::chunk(std::uint64_t n) {
+  const auto& chunks = std::get<Hdf5Chunks>(description_->storage);
+  const auto doubles = static_cast<std::int64_t>((chunks.bytes + sizeof(double) - 1) / sizeof(double));
+  return chunks_.get(static_cast<std::int64_t>(n), doubles, [&](std::span<double> values) {
+    const std::span<char> bytes(reinterpret_cast<char*>(values.data()), chunks.bytes);
+    const Hdf5Chunk& chunk = chunks.by_number[n];
+    const bool filtered = !chunks.filters.empty();
+    std::string stored(filtered ? chunk.stored : 0, '\0');
+    const char* why = file_->read_into(chunk.address, filtered ? std::span<char>(stored) : bytes);
+    if (why == nullptr && filtered) why = unpack_chunk(chunks, chunk, std::move(stored), bytes);
+    if (why == nullptr) return;
+    throw InputError(fmt::format("{}: reading dataset '{}' failed ({}); write or copy the file again.",
+                                 file_->file().path(), name_, why));
+  });
 }
 
 }

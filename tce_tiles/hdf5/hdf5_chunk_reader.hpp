@@ -2,12 +2,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "cxx/base/least_recently_used.hpp"
+#include "cxx/base/buffer_cache.hpp"
 #include "tce_tiles/hdf5/hdf5_description.hpp"
 
 namespace trifuse {
@@ -25,18 +24,14 @@ class Hdf5ChunkReader {
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> out);
 
  private:
-  using Bytes = std::shared_ptr<const std::string>;
   /// The bytes of chunk number `n` in C order, after all filters are undone.
-  Bytes chunk(std::uint64_t n);
-  Bytes read_chunk(const Hdf5Chunk& chunk) const;
-  Bytes find(std::uint64_t n);
-  void add_to_cache(std::uint64_t n, const Bytes& bytes);
+  BufferCache::Use chunk(std::uint64_t n);
 
+  static constexpr std::int64_t max_cached_bytes = std::int64_t{32} << 20;
   std::shared_ptr<const Hdf5Structure> file_;
   std::string name_;
   std::shared_ptr<const Hdf5Description> description_;
-  std::mutex mutex_;
-  LeastRecentlyUsed<std::uint64_t, Bytes> cached_;  ///< by number of the chunk
+  BufferCache chunks_{max_cached_bytes, 1};  ///< by number of the chunk
 };
 
 }

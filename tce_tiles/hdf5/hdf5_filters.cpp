@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -44,28 +45,29 @@ bool take_checksum(std::string& bytes) {
 
 }
 
-const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::string stored, std::string& out) {
+const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::string bytes, std::span<char> out) {
   using Kind = Hdf5Filter::Kind;
   // Number of bytes before the compression.
   std::uint64_t size = chunks.bytes;
   for (std::size_t n = 0; n < chunks.filters.size() && chunks.filters[n].kind != Kind::deflate; ++n) {
     if (chunks.filters[n].kind == Kind::fletcher32) size += checksum_bytes;
   }
-  out = std::move(stored);
   for (std::size_t n = chunks.filters.size(); n-- > 0;) {
     const Hdf5Filter& filter = chunks.filters[n];
     if ((chunk.skipped >> n & 1U) != 0) continue;
     if (filter.kind == Kind::deflate) {
       std::string unpacked(size, '\0');
-      if (!inflate(out, unpacked)) return "a compressed chunk is damaged or does not unpack to its size";
-      out = std::move(unpacked);
+      if (!inflate(bytes, unpacked)) return "a compressed chunk is damaged or does not unpack to its size";
+      bytes = std::move(unpacked);
     } else if (filter.kind == Kind::shuffle) {
-      out = unshuffle(std::move(out), filter.element_bytes);
-    } else if (!take_checksum(out)) {
+      bytes = unshuffle(std::move(bytes), filter.element_bytes);
+    } else if (!take_checksum(bytes)) {
       return "a chunk does not agree with its checksum";
     }
   }
-  return out.size() == chunks.bytes ? nullptr : "a chunk does not unpack to its size";
+  if (bytes.size() != out.size()) return "a chunk does not unpack to its size";
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  return nullptr;
 }
 
 }

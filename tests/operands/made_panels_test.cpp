@@ -56,11 +56,11 @@ TEST(MadePanels, AreThoseOfStoredIntegrals) {
       EXPECT_EQ(numbers_of(without_room, key), found);
     }
     // Each panel was acquired twice of `store` and once of `without_room`.
-    EXPECT_EQ(store.made_panels().fetched, std::ssize(keys));
+    EXPECT_EQ(store.made_panels().filled, std::ssize(keys));
     EXPECT_EQ(store.made_panels().hits, std::ssize(keys));
-    EXPECT_EQ(without_room.made_panels().fetched, std::ssize(keys));
+    EXPECT_EQ(without_room.made_panels().filled, std::ssize(keys));
     EXPECT_EQ(numbers_of(without_room, keys.front()), numbers_of(store, keys.front()));
-    EXPECT_EQ(without_room.made_panels().fetched, std::ssize(keys) + 1);
+    EXPECT_EQ(without_room.made_panels().filled, std::ssize(keys) + 1);
     EXPECT_LE(store.layout().doubles(), PanelLayout::required_doubles(problem.of_factors, tiles));
     EXPECT_EQ(stored.made_panels().wanted, 0);
   });

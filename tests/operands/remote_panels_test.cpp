@@ -53,15 +53,15 @@ TEST(RemotePanels, AreFetchedOnceWhereThereIsRoom) {
   const PanelTraffic traffic = panels.traffic();
   EXPECT_EQ(traffic.wanted, 30);
   EXPECT_EQ(traffic.hits, 20);
-  EXPECT_EQ(traffic.fetched, 10);
-  EXPECT_EQ(traffic.fetched_bytes, 10 * size * 8);
+  EXPECT_EQ(traffic.filled, 10);
+  EXPECT_EQ(traffic.filled_bytes, 10 * size * 8);
   EXPECT_EQ(traffic.max_bytes, 10 * with_margin);
 }
 
 TEST(RemotePanels, UsedLongestAgoAreEvicted) {
   RemotePanels panels(count_up, 2 * with_margin);
   for (const std::int64_t n : {0, 1, 0, 2, 0, 1}) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
-  EXPECT_EQ(panels.traffic().fetched, 4);  // 0, 1, 2 in the place of 1, 1 again
+  EXPECT_EQ(panels.traffic().filled, 4);  // 0, 1, 2 in the place of 1, 1 again
   EXPECT_EQ(panels.traffic().max_bytes, 2 * with_margin);
 }
 
@@ -89,7 +89,7 @@ TEST(RemotePanels, InUseAreNotEvictedAndMayExceedTheBudget) {
   }
   // All panels except the last released one have been evicted.
   for (std::int64_t n = 0; n < 4; ++n) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
-  EXPECT_EQ(panels.traffic().fetched, 8 - panels.traffic().hits);
+  EXPECT_EQ(panels.traffic().filled, 8 - panels.traffic().hits);
   EXPECT_LE(panels.traffic().hits, 1);
 }
 
@@ -97,7 +97,7 @@ TEST(RemotePanels, LargerThanTheBudgetAreServed) {
   RemotePanels panels(count_up, 0);
   EXPECT_TRUE(right(panels.acquire(0, size), 0));
   EXPECT_TRUE(right(panels.acquire(0, size), 0));
-  EXPECT_EQ(panels.traffic().fetched, 2);
+  EXPECT_EQ(panels.traffic().filled, 2);
 }
 
 TEST(RemotePanels, MayBeReadInFullVectorsBeyondTheirEnd) {
@@ -109,28 +109,28 @@ TEST(RemotePanels, MayBeReadInFullVectorsBeyondTheirEnd) {
 TEST(RemotePanels, ArePrefetchedOnRequest) {
   RemotePanels panels(count_up, 20 * with_margin);
   for (std::int64_t n = 0; n < 10; ++n) panels.prefetch(n * size, size);
-  ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 10; }));
+  ASSERT_TRUE(soon([&] { return panels.traffic().filled == 10; }));
   EXPECT_EQ(panels.traffic().wanted, 0);
   for (std::int64_t n = 0; n < 10; ++n) {
     panels.prefetch(n * size, size);  // already in the cache
     EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
   }
   EXPECT_EQ(panels.traffic().hits, 10);
-  EXPECT_EQ(panels.traffic().fetched, 10);
+  EXPECT_EQ(panels.traffic().filled, 10);
 }
 
 TEST(RemotePanels, ArePrefetchedIntoHalfOfTheCacheOnly) {
   RemotePanels panels(count_up, 8 * with_margin);
   for (std::int64_t n = 0; n < 8; ++n) panels.prefetch(n * size, size);
-  ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 4; }));
+  ASSERT_TRUE(soon([&] { return panels.traffic().filled == 4; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(panels.traffic().fetched, 4);
+  EXPECT_EQ(panels.traffic().filled, 4);
   for (std::int64_t n = 0; n < 8; ++n) EXPECT_TRUE(right(panels.acquire(n * size, size), n * size));
-  EXPECT_EQ(panels.traffic().fetched, 8);
+  EXPECT_EQ(panels.traffic().filled, 8);
   // Prefetched panels do not replace panels in use.
   const PanelGuard in_use = panels.acquire(0, size);
   for (std::int64_t n = 10; n < 14; ++n) panels.prefetch(n * size, size);
-  ASSERT_TRUE(soon([&] { return panels.traffic().fetched == 12; }));
+  ASSERT_TRUE(soon([&] { return panels.traffic().filled == 12; }));
   EXPECT_TRUE(right(in_use, 0));
   EXPECT_EQ(panels.traffic().max_bytes, 8 * with_margin);
 }

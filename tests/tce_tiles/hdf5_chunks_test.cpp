@@ -210,7 +210,7 @@ TEST(Hdf5Filters, UnpackShuffledElementsLargerThanTheChunk) {
   Hdf5Chunks chunks;
   chunks.bytes = 8;
   chunks.filters = {{Hdf5Filter::Kind::shuffle, std::uint64_t{1} << 50}};
-  std::string out;
+  std::string out(8, ' ');
   EXPECT_EQ(unpack_chunk(chunks, {}, "12345678", out), nullptr);
   EXPECT_EQ(out, "12345678");
 }

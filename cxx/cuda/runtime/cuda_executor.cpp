@@ -388,7 +388,7 @@ CudaReport CudaExecutorOfDevices::report() const {
 
 void load(CudaExecutor& executor, const Problem& problem) {
   const TileSpace& tiles = executor.panel_tiles();
-  executor.take_panels(executor.reads_sources() ? PanelStore::without_panels(problem, tiles)
+  executor.take_panels(executor.reads_sources() ? PanelStore::of_small_arrays(problem, tiles)
                                                 : std::make_shared<const PanelStore>(problem, tiles));
 }
 
