@@ -12,7 +12,7 @@ namespace trifuse {
 namespace {
 
 constexpr std::uint64_t checksum_bytes = 4;
-constexpr const char* wrong_size = "a chunk does not unpack to its size";
+constexpr const char* not_its_size = "a chunk does not unpack to its size";
 
 /// Decompresses `stream`. True if the result has exactly as many bytes as `out`.
 bool inflate(const std::string& stream, std::span<char> out) {
@@ -65,11 +65,11 @@ const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::
     std::string unpacked(n == 0 ? 0 : deflated ? size : bytes.size(), '\0');
     const std::span<char> to = n == 0 ? out : std::span<char>(unpacked);
     if (deflated && !inflate(bytes, to)) return "a compressed chunk is damaged or does not unpack to its size";
-    if (!deflated && !unshuffle(bytes, filter.element_bytes, to)) return wrong_size;
+    if (!deflated && !unshuffle(bytes, filter.element_bytes, to)) return not_its_size;
     if (n == 0) return nullptr;
     bytes = std::move(unpacked);
   }
-  if (bytes.size() != out.size()) return wrong_size;
+  if (bytes.size() != out.size()) return not_its_size;
   std::copy(bytes.begin(), bytes.end(), out.begin());
   return nullptr;
 }
