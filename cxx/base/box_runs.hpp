@@ -7,6 +7,13 @@
 
 namespace trifuse {
 
+/// Number of elements of an array or box: the product of its extents.
+inline std::int64_t elements_of(std::span<const std::int64_t> extents) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : extents) elements *= extent;
+  return elements;
+}
+
 /// Iterates over the runs of consecutive elements that make up a box of an array in C order. All runs have the same
 /// length. A new object is at the first run.
 class BoxRuns {
@@ -65,8 +72,7 @@ class BoxRuns {
 /// number of elements per axis, and the number of elements. All elements must lie inside the array.
 template <typename Visit>
 void for_each_box_of_run(std::span<const std::int64_t> shape, std::int64_t first, std::int64_t elements, Visit visit) {
-  std::int64_t size = 1;
-  for (const std::int64_t extent : shape) size *= extent;
+  const std::int64_t size = elements_of(shape);
   while (elements > 0) {
     std::vector<std::int64_t> offset(shape.size(), 0), count(shape.size(), 1);
     std::int64_t rest = first, inside = size, box = 1;

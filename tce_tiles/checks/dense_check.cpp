@@ -153,9 +153,7 @@ bool DenseChecker::find_equations() {
   }
   const DenseArrays& arrays = arrays_of_integrals();
   if (!present_integrals(arrays, header_)) return false;
-  for (const Spin spin : spins()) {
-    if (open_fock(arrays, header_, spin)) fock_[spin_index(spin)] = read_checked_fock(arrays, header_, spin);
-  }
+  for (const Spin spin : spins()) fock_[spin_index(spin)] = read_checked_fock(arrays, header_, spin);
   measured_.fock_in_energy = !fock_[0].empty();
   // Without a Fock matrix the equations are complete only if Brillouin's theorem holds. It does not hold for ROHF.
   if (measured_.fock_in_energy || check_.test_with->header.info.reference != Reference::rohf) return true;

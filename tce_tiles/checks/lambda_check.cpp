@@ -24,7 +24,9 @@ class LambdaCheck final : public SourceCheck {
               const DenseCheck& share)
       : check_(std::move(check)), left_(left), right_(right), share_(share) {
     const bool has_fock = open_fock(*right.arrays, right.header, Spin::alpha) != nullptr;
-    if (right.factor_source == nullptr && !has_exchange_integrals()) {
+    if (present_integrals(*right.arrays, right.header))
+      right_slabs_.emplace(*right.arrays, *right.arrays, right.header);
+    if (!from_factors() && !has_exchange_integrals()) {
       reason_ = reason_without_exchange;
     } else if (!has_fock && right.header.info.reference == Reference::rohf) {
       reason_ = reason_without_fock;
@@ -66,9 +68,9 @@ class LambdaCheck final : public SourceCheck {
   int passes() const { return !reason_.empty() ? 0 : from_factors() ? 1 : LambdaLadderFree::passes; }
   /// True if the integrals (ij|ab) suffice for the equation without factors.
   bool has_exchange_integrals() const {
-    if (!present_integrals(*right_.arrays, right_.header)) return false;
+    if (!right_slabs_) return false;
     SinglesProblem forms;
-    DenseSlabs(*right_.arrays, *right_.arrays, right_.header).describe(forms);
+    right_slabs_->describe(forms);
     for (const Spin spin : {Spin::alpha, Spin::beta}) {
       const std::size_t s = spin_index(spin);
       if (right_.header.restricted && spin == Spin::beta) continue;
@@ -86,7 +88,6 @@ class LambdaCheck final : public SourceCheck {
         largest_slab = std::max(largest_slab, problem.occupied[r] * problem.virtuals[p] * problem.virtuals[r]);
       }
     }
-    right_slabs_.emplace(*right_.arrays, *right_.arrays, right_.header);
     left_slabs_.emplace(*left_.arrays, *right_.arrays, right_.header);
     use_single_threaded_blas();
     // A thread holds the slabs of t2 and lambda2 of one orbital, and small products of them or integrals.
@@ -126,9 +127,8 @@ LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& righ
     const std::size_t s = spin_index(spin);
     problem.occupied[s] = right.header.size(hole_class(spin));
     problem.virtuals[s] = right.header.size(particle_class(spin));
-    problem.fock[s] = open_fock(*right.arrays, right.header, spin)
-                          ? read_checked_fock(*right.arrays, right.header, spin)
-                          : diagonal_fock(right.header, spin);
+    problem.fock[s] = read_checked_fock(*right.arrays, right.header, spin);
+    if (problem.fock[s].empty()) problem.fock[s] = diagonal_fock(right.header, spin);
   }
   return problem;
 }

@@ -60,6 +60,7 @@ std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin) {
 
 std::vector<double> read_checked_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin) {
   const auto array = open_fock(arrays, header, spin);
+  if (array == nullptr) return {};
   std::vector<double> values(static_cast<std::size_t>(array->size()));
   array->read_all(values);
   check_size(largest_magnitude(values, array->label()), largest_integral, array->label());

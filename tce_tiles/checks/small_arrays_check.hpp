@@ -14,7 +14,8 @@ void check_t1(const DenseArrays& arrays, const DenseHeader& header, const ArrayS
               std::span<const double> values);
 /// Reads t1[o,v] of each spin, unchecked. Element 1 is empty for a restricted reference.
 std::array<std::vector<double>, 2> read_t1(const DenseArrays& arrays, const DenseHeader& header);
-/// Reads a Fock matrix, [o+v,o+v], in hartree. Checks that its values are finite and not too large.
+/// Reads a Fock matrix, [o+v,o+v], in hartree; empty if there is none. Checks that its values are finite and not too
+/// large.
 std::vector<double> read_checked_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);
 /// The Fock matrix of canonical orbitals of a spin, [o+v,o+v]: the orbital energies on its diagonal, hartree.
 std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin);

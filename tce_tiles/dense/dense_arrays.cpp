@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cxx/base/box_runs.hpp"
 #include "cxx/base/shape_text.hpp"
 
 namespace trifuse {
@@ -12,9 +13,7 @@ std::string DenseArray::text_of_shape() const {
 }
 
 std::int64_t DenseArray::size() const {
-  std::int64_t n = 1;
-  for (const std::int64_t extent : shape()) n *= extent;
-  return n;
+  return elements_of(shape());
 }
 
 void DenseArray::read_all(std::span<double> out) const {

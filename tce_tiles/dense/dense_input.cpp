@@ -17,8 +17,11 @@ namespace {
 /// orbitals.
 constexpr std::int64_t max_orbitals = 10000;
 
-[[noreturn]] void wrong_shape(const DenseHeader& header, const DenseArray& array, std::span<const OrbitalClass> axes,
-                              const std::vector<std::int64_t>& expected, const std::string& symbols) {
+/// Throws InputError unless an array has the expected shape. `symbols`: of the shape. `axes`: the classes whose numbers
+/// of orbitals the symbols contain.
+void check_shape(const DenseHeader& header, const DenseArray& array, std::span<const OrbitalClass> axes,
+                 const std::vector<std::int64_t>& expected, const std::string& symbols) {
+  if (std::ranges::equal(expected, array.shape())) return;
   std::vector<std::string> sources;
   for (const OrbitalClass c : axes) {
     std::string text = fmt::format("{} = {} from '{}'", orbital_count_name(c, header.restricted), header.size(c),
@@ -201,9 +204,7 @@ std::shared_ptr<const DenseArray> open_array(const DenseArrays& arrays, const De
     expected.push_back(header.size(c));
     symbols.push_back(orbital_count_name(c, header.restricted));
   }
-  if (!std::equal(expected.begin(), expected.end(), array->shape().begin(), array->shape().end())) {
-    wrong_shape(header, *array, spec.axes, expected, fmt::format("{}", fmt::join(symbols, ",")));
-  }
+  check_shape(header, *array, spec.axes, expected, fmt::format("{}", fmt::join(symbols, ",")));
   return array;
 }
 
@@ -213,12 +214,9 @@ std::shared_ptr<const DenseArray> open_fock(const DenseArrays& arrays, const Den
   auto array = arrays.array(name);
   const std::array<OrbitalClass, 2> axes = {hole_class(spin), particle_class(spin)};
   const std::int64_t n = header.size(axes[0]) + header.size(axes[1]);
-  const std::vector<std::int64_t> expected = {n, n};
-  if (!std::equal(expected.begin(), expected.end(), array->shape().begin(), array->shape().end())) {
-    const std::string sum =
-        orbital_count_name(axes[0], header.restricted) + "+" + orbital_count_name(axes[1], header.restricted);
-    wrong_shape(header, *array, axes, expected, sum + "," + sum);
-  }
+  const std::string sum =
+      orbital_count_name(axes[0], header.restricted) + "+" + orbital_count_name(axes[1], header.restricted);
+  check_shape(header, *array, axes, {n, n}, sum + "," + sum);
   return array;
 }
 

@@ -30,9 +30,7 @@ Hdf5Dataset::Hdf5Dataset(std::shared_ptr<const Hdf5Structure> file, std::string 
 }
 
 std::int64_t Hdf5Dataset::size() const {
-  std::int64_t n = 1;
-  for (const std::int64_t extent : shape()) n *= extent;
-  return n;
+  return elements_of(shape());
 }
 
 void Hdf5Dataset::read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
@@ -51,10 +49,7 @@ void Hdf5Dataset::read_all(std::span<double> out) const {
 
 void Hdf5Dataset::read_unverified(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                                   std::span<double> out) const {
-  std::int64_t elements = 1;
-  const bool inside = BoxRuns::inside(shape(), offset, count);
-  for (std::size_t k = 0; inside && k < count.size(); ++k) elements *= count[k];
-  if (!inside || elements != std::ssize(out)) {
+  if (!BoxRuns::inside(shape(), offset, count) || elements_of(count) != std::ssize(out)) {
     throw InputError(fmt::format("{}: reading dataset '{}' failed (the box from {} on, {} elements, is not inside {}).",
                                  file_->file().path(), name_, shape_text(offset), shape_text(count),
                                  shape_text(shape())));

@@ -12,25 +12,27 @@ namespace trifuse {
 namespace {
 
 constexpr std::uint64_t checksum_bytes = 4;
+constexpr const char* not_its_size = "a chunk does not unpack to its size";
 
 /// Decompresses `stream`. True if the result has exactly as many bytes as `out`.
-bool inflate(const std::string& stream, std::string& out) {
+bool inflate(const std::string& stream, std::span<char> out) {
   uLongf size = out.size();
   return ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(stream.data()),
                       stream.size()) == Z_OK &&
          size == out.size();
 }
 
-/// Undoes the filter, which wrote the first bytes of all elements, then the second bytes, and so on.
-std::string unshuffle(std::string bytes, std::uint64_t element_bytes) {
+/// Undoes the filter, which wrote the first bytes of all elements, then the second bytes, and so on. True if the result
+/// has exactly as many bytes as `out`.
+bool unshuffle(const std::string& bytes, std::uint64_t element_bytes, std::span<char> out) {
+  if (bytes.size() != out.size()) return false;
   const std::size_t elements = bytes.size() / element_bytes;
-  if (elements == 0) return bytes;
-  std::string out = bytes;
   const char* from = bytes.data();
-  for (std::size_t k = 0; k < element_bytes; ++k) {
+  for (std::size_t k = 0; elements > 0 && k < element_bytes; ++k) {
     for (std::size_t n = 0; n < elements; ++n) out[n * element_bytes + k] = *from++;
   }
-  return out;
+  std::copy(from, bytes.data() + bytes.size(), out.data() + (from - bytes.data()));
+  return true;
 }
 
 /// Removes the checksum at the end. Returns false if the checksum is wrong.
@@ -55,17 +57,19 @@ const char* unpack_chunk(const Hdf5Chunks& chunks, const Hdf5Chunk& chunk, std::
   for (std::size_t n = chunks.filters.size(); n-- > 0;) {
     const Hdf5Filter& filter = chunks.filters[n];
     if ((chunk.skipped >> n & 1U) != 0) continue;
-    if (filter.kind == Kind::deflate) {
-      std::string unpacked(size, '\0');
-      if (!inflate(bytes, unpacked)) return "a compressed chunk is damaged or does not unpack to its size";
-      bytes = std::move(unpacked);
-    } else if (filter.kind == Kind::shuffle) {
-      bytes = unshuffle(std::move(bytes), filter.element_bytes);
-    } else if (!take_checksum(bytes)) {
-      return "a chunk does not agree with its checksum";
+    if (filter.kind == Kind::fletcher32) {
+      if (!take_checksum(bytes)) return "a chunk does not agree with its checksum";
+      continue;
     }
+    const bool deflated = filter.kind == Kind::deflate;
+    std::string unpacked(n == 0 ? 0 : deflated ? size : bytes.size(), '\0');
+    const std::span<char> to = n == 0 ? out : std::span<char>(unpacked);
+    if (deflated && !inflate(bytes, to)) return "a compressed chunk is damaged or does not unpack to its size";
+    if (!deflated && !unshuffle(bytes, filter.element_bytes, to)) return not_its_size;
+    if (n == 0) return nullptr;
+    bytes = std::move(unpacked);
   }
-  if (bytes.size() != out.size()) return "a chunk does not unpack to its size";
+  if (bytes.size() != out.size()) return not_its_size;
   std::copy(bytes.begin(), bytes.end(), out.begin());
   return nullptr;
 }

@@ -224,9 +224,7 @@ void Hdf5NewDataset::transfer(std::span<const std::int64_t> offset, std::span<co
 }
 
 std::int64_t Hdf5NewDataset::size() const {
-  std::int64_t n = 1;
-  for (const std::int64_t extent : shape_) n *= extent;
-  return n;
+  return elements_of(shape_);
 }
 
 void Hdf5NewDataset::write(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,

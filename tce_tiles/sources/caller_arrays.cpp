@@ -24,12 +24,6 @@ constexpr std::size_t max_rank = 4;
 /// An array with more elements does not fit into any memory.
 constexpr std::int64_t max_elements = std::int64_t{1} << 48;
 
-std::int64_t elements_of(std::span<const std::int64_t> count) {
-  std::int64_t n = 1;
-  for (const std::int64_t each : count) n *= each;
-  return n;
-}
-
 std::vector<std::int64_t> strides_in_c_order(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t k = shape.size(); k-- > 1;) strides[k - 1] = strides[k] * shape[k];

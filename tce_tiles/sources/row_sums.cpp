@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "cxx/base/box_runs.hpp"
+
 namespace trifuse {
 
 namespace {
@@ -12,9 +14,7 @@ namespace {
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 std::int64_t rows_of(std::span<const std::int64_t> extents) {
-  std::int64_t rows = 1;
-  for (const std::int64_t extent : extents.first(extents.size() - 1)) rows *= extent;
-  return rows;
+  return elements_of(extents.first(extents.size() - 1));
 }
 
 }
