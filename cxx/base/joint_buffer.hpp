@@ -13,10 +13,10 @@ namespace trifuse {
 /// thread waits while another thread fills it alone.
 class JointBuffer {
  public:
-  /// A buffer of `doubles` numbers, not initialised. `parts`: number of parts in which it is filled.
+  /// Makes a buffer of `doubles` numbers, not initialised. `parts`: number of parts in which it is filled.
   JointBuffer(std::size_t doubles, std::size_t parts) : values_(doubles), parts_(parts) {}
 
-  /// The numbers. They are valid when `complete` has returned.
+  /// Returns the numbers. They are valid when `complete` has returned.
   double* data() { return values_.data(); }
   const double* data() const { return values_.data(); }
 

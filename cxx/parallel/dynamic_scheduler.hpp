@@ -50,7 +50,7 @@ class WorkChunkList {
   std::size_t size() const { return chunks_.size(); }
   const std::vector<WorkChunk>& chunks() const { return chunks_; }
   const WorkChunk& operator[](std::size_t n) const { return chunks_[n]; }
-  /// Operations, and number of tasks, of the chunks [begin, end).
+  /// Returns the operations, and number of tasks, of the chunks [begin, end).
   double operations(std::size_t begin, std::size_t end) const {
     return operations_before_[end] - operations_before_[begin];
   }
@@ -82,7 +82,7 @@ class DynamicScheduler {
   /// chunks are assigned or if the other ranks would finish earlier without this rank. It is always empty for an idle
   /// rank.
   std::vector<WorkChunk> next();
-  /// Number of tasks, and operations, that were assigned to any rank when this rank read the counter last.
+  /// Returns the number of tasks, and operations, that were assigned to any rank when this rank read the counter last.
   std::size_t tasks_assigned() const { return tasks_assigned_; }
   double operations_assigned() const { return operations_assigned_; }
 
@@ -93,7 +93,7 @@ class DynamicScheduler {
 
   /// Makes all ranks stop claiming. Call it after a failure.
   void drain();
-  /// True if a rank has called `drain`. Reads the shared counter about once a second at most.
+  /// Returns true if a rank has called `drain`. Reads the shared counter about once a second at most.
   bool drained();
 
  private:
@@ -109,17 +109,18 @@ class DynamicScheduler {
   Taken taken(std::int64_t counter);
   std::vector<WorkChunk> claim_front();
   std::vector<WorkChunk> claim_back();
-  /// Number of chunks that a worker claims at once if the chunks [front, end) are left.
+  /// Returns the number of chunks that a worker claims at once if the chunks [front, end) are left.
   std::size_t group_from(std::size_t front, std::size_t end) const;
   bool all_taken(const Taken& taken) const { return taken.front + taken.back >= chunk_list_->size(); }
-  /// True if this rank would finish the last free chunk before the other ranks finish the rest, with a safety factor.
+  /// Returns true if this rank would finish the last free chunk before the other ranks finish the rest, with a safety
+  /// factor.
   bool worth_it(const Taken& taken) const;
-  /// True if this worker is so slow that it should leave the first free chunk to the other workers: one of them would
-  /// finish this chunk earlier, even if it began the chunk after all other remaining work.
+  /// Returns true if this worker is so slow that it should leave the first free chunk to the other workers: one of them
+  /// would finish this chunk earlier, even if it began the chunk after all other remaining work.
   bool too_slow();
   double seconds_of(const WorkChunk& chunk) const;  ///< seconds that this rank needs for a chunk
-  /// Operations per second of all ranks. If the speed of this rank has been measured, this is the rate of assignment
-  /// since this rank began, else the estimate.
+  /// Returns the number of operations per second of all ranks. If the speed of this rank has been measured, this is the
+  /// rate of assignment since this rank began, else the estimate.
   double total_rate() const;
 
   Communicator& communicator_;

@@ -61,14 +61,14 @@ class JournalFile {
   /// reading. Throws as the constructor.
   static JournalFileState read(const std::string& path, const JournalKey& key, const Found& found);
 
-  /// The state of the file when it was opened.
+  /// Returns the state of the file when it was opened.
   const JournalFileState& state() const { return state_; }
 
   /// Returns the tiling of the plan whose energies a file holds; nullopt if the file cannot be read, is empty, or ends
   /// inside its header. Throws UsageError if the file is not a journal of this version.
   static std::optional<Tiling> tiles_in(const std::string& path);
 
-  /// True if a file begins like a journal of this or of another version.
+  /// Returns true if a file begins like a journal of this or of another version.
   static bool is_journal(const std::string& path);
 
   /// Appends one record. One thread at a time may call it. Throws SystemError with the name of the file if writing
@@ -100,7 +100,7 @@ class JournalFile {
   [[noreturn]] void fail(const std::string& action) const;
   /// Returns the checksum that follows the fields of a record.
   std::uint64_t checksum_of_fields(std::string_view fields) const;
-  /// Size of a record in bytes.
+  /// Returns the size of a record in bytes.
   std::size_t record_size() const;
 
   std::string path_;

@@ -75,7 +75,7 @@ RankResources cores_of_this_process() {
   return mine;
 }
 
-/// Number of threads of a rank if `sharers` ranks share its cores.
+/// Returns the number of threads of a rank if `sharers` ranks share its cores.
 int threads(const RankResources& rank, int sharers) {
   return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, sharers));
 }
@@ -135,13 +135,13 @@ class Memory {
   };
   const Host& of_host(const std::string& name) const { return hosts_.at(name); }
 
-  /// Size of the shared operands that a rank stores.
+  /// Returns the size of the shared operands that a rank stores.
   double of_operands(std::size_t rank) const {
     return operands_ == OperandStorage::shared ? bytes_ / static_cast<double>(ranks_.size()) * shares_[rank].share
                                                : 0.0;
   }
 
-  /// Smallest memory that a rank needs to compute, besides the shared operands that it stores.
+  /// Returns the smallest memory that a rank needs to compute, besides the shared operands that it stores.
   double to_compute(std::size_t rank) const {
     return ranks_[rank].working_bytes + (operands_ == OperandStorage::own ? ranks_[rank].operand_bytes : 0.0);
   }
@@ -192,8 +192,8 @@ void share_memory(const std::vector<RankResources>& ranks, const Memory& memory,
   }
 }
 
-/// Number of threads of a rank without a GPU. Its cores are shared by `on_cores` ranks that compute without a GPU and
-/// by `with_gpus` ranks that compute with one. Ranks with a GPU keep the threads that they need.
+/// Returns the number of threads of a rank without a GPU. Its cores are shared by `on_cores` ranks that compute without
+/// a GPU and by `with_gpus` ranks that compute with one. Ranks with a GPU keep the threads that they need.
 int threads_beside(const RankResources& rank, int on_cores, int with_gpus) {
   // Number of threads that prepare the work of a GPU.
   constexpr int of_gpu = 4;
@@ -244,7 +244,8 @@ void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<Ra
   }
 }
 
-/// True if CPU workers on the ranks `on_cores` shorten the job of the GPUs by more than reading their operands takes.
+/// Returns true if CPU workers on the ranks `on_cores` shorten the job of the GPUs by more than reading their operands
+/// takes.
 bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
                    const std::vector<RankAssignment>& assignments, double operations) {
   double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;

@@ -15,11 +15,11 @@ constexpr std::size_t worker_kinds = 6;
 /// Returns the kind of worker of an executor. `executor`: its name; other names than "cpu", "reference", "cuda",
 /// "mixed-cpu", "mixed-cuda" give `other`.
 WorkerKind worker_kind(const std::string& executor);
-/// True if workers of this kind compute in mixed precision.
+/// Returns true if workers of this kind compute in mixed precision.
 constexpr bool is_mixed(WorkerKind kind) {
   return kind == WorkerKind::mixed_cpu || kind == WorkerKind::mixed_cuda;
 }
-/// True if workers of this kind compute on GPUs.
+/// Returns true if workers of this kind compute on GPUs.
 constexpr bool is_cuda(WorkerKind kind) {
   return kind == WorkerKind::cuda || kind == WorkerKind::mixed_cuda;
 }

@@ -58,7 +58,7 @@ struct TaskRun {
   std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
 
-  /// Number of a task of the plan in the journal.
+  /// Returns the number of a task of the plan in the journal.
   std::size_t number_in_journal(std::size_t task) const {
     return settings.numbers_in_journal.empty() ? task : settings.numbers_in_journal[task];
   }

@@ -27,7 +27,7 @@ std::uint64_t key_of(const gpu::PanelName& name) {
   return key;
 }
 
-/// Size of a panel in host memory, doubles.
+/// Returns the size of a panel in host memory, doubles.
 std::int64_t host_doubles(const gpu::Packing& packing) {
   const std::int64_t rows = std::int64_t{packing.extent[0]} * packing.extent[1] * packing.extent[2];
   return rows * (packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted));

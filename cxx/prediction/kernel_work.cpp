@@ -12,7 +12,7 @@ namespace trifuse {
 
 namespace {
 
-/// Approximate number of CTA tiles of a task.
+/// Returns the approximate number of CTA tiles of a task.
 double expected_cta_tiles(const gpu::TaskProgram& program) {
   constexpr double particle_extent = 6.0;
   double cta_tiles = 1.0;

@@ -55,10 +55,10 @@ struct MachineModel {
   double counter_latency = 0.0;  ///< seconds of one access to the shared counter
   double counter_service = 0.0;  ///< seconds for which one access blocks the counter
 
-  /// Seconds that a GPU needs for `work` if its multiprocessors share the work evenly.
+  /// Returns the seconds that a GPU needs for `work` if its multiprocessors share the work evenly.
   double kernel_seconds(const KernelWork& work, SpinFormulation formulation,
                         Precision precision = Precision::fp64) const;
-  /// True if products in double precision have less than a tenth of the rate in mixed precision.
+  /// Returns true if products in double precision have less than a tenth of the rate in mixed precision.
   bool double_is_slow() const { return rate_spin_adapted < 0.1 * mixed_rate_spin_adapted; }
 };
 
@@ -70,12 +70,12 @@ struct MachineNumber {
   const char* meaning;
   const char* source;  ///< origin of the value for an H200
 };
-/// All numbers of the model.
+/// Returns all numbers of the model.
 std::span<const MachineNumber> machine_numbers();
 
 /// Names of the known GPUs.
 std::vector<std::string> gpu_models();
-/// The model of a node with GPUs of this name. Throws UsageError if the name is not known.
+/// Returns the model of a node with GPUs of this name. Throws UsageError if the name is not known.
 MachineModel machine_model(const std::string& gpu);
 /// Changes a number of `machine`. `assignment`: name=value, e.g. "network=25e9", in the unit of the number. Throws
 /// UsageError if the name is not known or the value is out of range.

@@ -28,7 +28,7 @@ constexpr double process_bytes = 100e6, process_bytes_with_gpus = 500e6;
 /// Buffers of the threads of a process with GPUs that read and multiply factors. Measured with 16 and 32 cores.
 constexpr double factor_buffer_bytes = 400e6;
 
-/// Bytes as an integer. Assumed machines may have more memory than that.
+/// Returns bytes as an integer. Assumed machines may have more memory than that.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
 }
@@ -39,7 +39,7 @@ int nodes_of(const JobShape& job, const MachineModel& machine) {
   return std::max(1, static_cast<int>(std::ceil(job.gpus / machine.gpus_per_node)));
 }
 
-/// The ranks of a job: first the ranks with GPUs, then the ranks on CPU cores.
+/// Returns the ranks of a job: first the ranks with GPUs, then the ranks on CPU cores.
 std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
                                     double operations, double operand_bytes, OperandStorage operands) {
   const int with_gpus = std::min(job.ranks, job.gpus), on_cores = job.ranks - with_gpus;
@@ -73,14 +73,14 @@ double gpus_on_node(const JobShape& job, int nodes) {
   return std::ceil(static_cast<double>(job.gpus) / nodes);
 }
 
-/// True if the GPUs of a node exchange panels.
+/// Returns true if the GPUs of a node exchange panels.
 bool exchanges_panels(const Prediction& prediction, int nodes) {
   const JobShape& job = prediction.job;
   return gpus_on_node(job, nodes) >= 2 && prediction.shared_operands && job.ranks >= job.gpus;
 }
 
-/// Number of GPUs that exchange slabs with each other; 0: none. These are the GPUs of a node if each has a rank of its
-/// own, else the GPUs of a rank if all ranks have equally many and the slabs do not fit into each GPU.
+/// Returns the number of GPUs that exchange slabs with each other; 0: none. These are the GPUs of a node if each has a
+/// rank of its own, else the GPUs of a rank if all ranks have equally many and the slabs do not fit into each GPU.
 int exchanging_gpus(const Prediction& prediction, const Inspection& inspection, int nodes) {
   const JobShape& job = prediction.job;
   if (inspection.slab_count() == 0) return 0;
@@ -89,8 +89,8 @@ int exchanging_gpus(const Prediction& prediction, const Inspection& inspection, 
   return !fit && job.gpus > job.ranks && job.gpus % job.ranks == 0 ? job.gpus / job.ranks : 0;
 }
 
-/// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels that are not made
-/// from factors if it fits, else 0.
+/// Returns the number of bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels
+/// that are not made from factors if it fits, else 0.
 double owned_for_peers(const Prediction& prediction, const Inspection& inspection, const gpu::PanelDemand& demand,
                        int nodes) {
   const JobShape& job = prediction.job;
@@ -100,18 +100,18 @@ double owned_for_peers(const Prediction& prediction, const Inspection& inspectio
   return limit ? owned : 0.0;
 }
 
-/// Bytes per second that each of `processes` processes fetches from other ranks.
+/// Returns the number of bytes per second that each of `processes` processes fetches from other ranks.
 double rate_from_others(double processes, int nodes, const MachineModel& machine) {
   return nodes > 1 ? machine.network * nodes / processes : machine.fetch;
 }
 
-/// Bytes per second of operands from the memory of ranks to a GPU.
+/// Returns the number of bytes per second of operands from the memory of ranks to a GPU.
 double rate_from_ranks(const Prediction& prediction, int nodes, const MachineModel& machine) {
   if (!prediction.shared_operands || prediction.job.gpus == 0) return machine.link;
   return std::min(machine.link, rate_from_others(prediction.job.gpus, nodes, machine));
 }
 
-/// Bytes per second of panels to a GPU, for panels that the GPU does not own.
+/// Returns the number of bytes per second of panels to a GPU, for panels that the GPU does not own.
 double copy_rate(const Prediction& prediction, int nodes, const MachineModel& machine) {
   const JobShape& job = prediction.job;
   const double from_ranks = rate_from_ranks(prediction, nodes, machine);
@@ -141,7 +141,7 @@ struct FactorCost {
   double check_bytes = 0.0;
   double sum_bytes = 0.0;  ///< of the check's sums over products of factors and t2, in all ranks together
 };
-/// The cost for a problem. All members are 0 if its integrals have no factors.
+/// Returns the cost for a problem. All members are 0 if its integrals have no factors.
 FactorCost factor_cost(const Problem& problem) {
   FactorCost cost;
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
@@ -172,8 +172,8 @@ FactorCost factor_cost(const Problem& problem) {
   return cost;
 }
 
-/// Peak memory of a rank that stores operands, without GPU memory. Operands and factors of `prediction` are set.
-/// `made`: size of the panels that CPU cores make from factors. `tasks`: number of tasks. `sums`: size of
+/// Returns the peak memory of a rank that stores operands, without GPU memory. Operands and factors of `prediction` are
+/// set. `made`: size of the panels that CPU cores make from factors. `tasks`: number of tasks. `sums`: size of
 /// FactorCost::sum_bytes in each rank.
 double peak_bytes(const Prediction& prediction, double made, double tasks, double sums) {
   const JobShape& job = prediction.job;
@@ -222,7 +222,7 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   }
 }
 
-/// The kernel work of all tasks together.
+/// Returns the kernel work of all tasks together.
 KernelWork work_of(const Inspection& inspection) {
   KernelWork all;
   for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);

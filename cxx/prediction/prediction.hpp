@@ -40,7 +40,7 @@ struct GpuMemory {
   double peak = 0.0;         ///< memory that the run uses
   double read_ahead = 0.0;   ///< `panels` minus `working_set`, at least 0
 };
-/// The memory layout of each GPU. `allowed`: memory limit, bytes; 0: the free memory.
+/// Returns the memory layout of each GPU. `allowed`: memory limit, bytes; 0: the free memory.
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed);
 
@@ -80,11 +80,11 @@ struct Prediction {
   double operations = 0.0;             ///< floating-point operations of the kernels, without padding
   std::vector<std::string> obstacles;  ///< one sentence for everything that does not fit into memory
 
-  /// Time of the whole job.
+  /// Returns the time of the whole job.
   double seconds() const {
     return seconds_checking + seconds_startup + seconds_planning + seconds_loading + seconds_of_tasks() + seconds_sum;
   }
-  /// Time of the tasks, with the sample.
+  /// Returns the time of the tasks, with the sample.
   double seconds_of_tasks() const { return tasks.seconds + (sample ? sample->seconds() : 0.0); }
 };
 

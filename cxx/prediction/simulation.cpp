@@ -172,7 +172,7 @@ class Simulator {
     }
   }
 
-  /// Number of workers of the process that has worker `w`.
+  /// Returns the number of workers of the process that has worker `w`.
   std::size_t workers_of(std::size_t w) const {
     return static_cast<std::size_t>(processes_[workers_[w].process].workers);
   }

@@ -64,9 +64,9 @@ struct Simulation {
   std::vector<Span> spans;  ///< of the GPUs in `lanes`
   std::vector<int> lanes;   ///< numbers of the recorded GPUs, evenly chosen
 
-  /// Fraction of the time in which the GPUs (without GPUs: the ranks) compute, 0 to 1.
+  /// Returns the fraction of the time in which the GPUs (without GPUs: the ranks) compute, 0 to 1.
   double efficiency() const;
-  /// Time from the first idle GPU to the end.
+  /// Returns the time from the first idle GPU to the end.
   double tail() const { return seconds - first_idle; }
 };
 

@@ -15,12 +15,13 @@ namespace trifuse {
 ///     E[T] = sum f  D_left           D_right / (Delta - 3 omega2)
 ///     E(T) = sum f (D_left + S_left) D_right / (Delta - 3 omega2)      Delta = e_i + e_j + e_k - e_a - e_b - e_c
 ///
-/// The sums run over all elements of all tasks of a tile space; f is the factor of the task. Left and right amplitudes
+/// The sums go over all elements of all tasks of a tile space; f is the weight of the task. Left and right amplitudes
 /// are the same unless `left` is given (two-sided Reg-CCSD(T), Lambda-CCSD(T)). The sources must outlive the problem.
 /// They must have the same orbitals; their tiles may differ.
 struct Problem {
-  const TileSource* right = nullptr;  ///< right amplitudes; integrals and orbital energies of both sides
-  const TileSource* left = nullptr;   ///< left amplitudes; null: the right ones
+  const TileSource* right =
+      nullptr;                       ///< has the right amplitudes, and the integrals and orbital energies of both sides
+  const TileSource* left = nullptr;  ///< has the left amplitudes; null: they are the right amplitudes
   SpinFormulation formulation = SpinFormulation::spin_orbital;
   std::vector<double> omega2 = {0.0};  ///< hartree
   Method method = ccsd_t;              ///< says what S is
@@ -28,9 +29,9 @@ struct Problem {
   const TileSource& left_source() const { return left != nullptr ? *left : *right; }
   bool two_sided() const { return left != nullptr; }
   int sides() const { return two_sided() ? 2 : 1; }
-  /// Number of targets of a task (see contraction_list.hpp), both sides together.
+  /// Returns the number of targets of a task, for both sides together (see contraction_list.hpp).
   int targets() const { return targets_per_side(formulation) * sides(); }
-  /// Number of sets of factors of S.
+  /// Returns the number of sets whose contributions make up S.
   int disconnected_sets() const { return static_cast<int>(method.sets().size()); }
 };
 

@@ -52,7 +52,7 @@ class BandCache {
 
   /// Removes a band. The caller must hold `mutex_`.
   void evict(const Key& key);
-  /// A buffer of at least `doubles` elements, from the pool or new.
+  /// Returns a buffer of at least `doubles` elements, from the pool or new.
   std::shared_ptr<Buffer> take_buffer(std::size_t doubles) const;
 
   const std::size_t capacity_;

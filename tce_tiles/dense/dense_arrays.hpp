@@ -26,7 +26,7 @@ struct ArrayLabel {
   std::string name;  ///< name of the array, e.g. `t2`
   ArrayWords words;
 
-  /// The beginning of a message: path, kind and name, e.g. "c.h5: dataset 't2'".
+  /// Returns the beginning of a message: path, kind and name, e.g. "c.h5: dataset 't2'".
   std::string text() const { return path + ": " + words.array + " '" + name + "'"; }
 };
 
@@ -52,9 +52,9 @@ class DenseArray {
 
   const ArrayLabel& label() const { return label_; }
   const std::string& name() const { return label_.name; }
-  /// Extent of each axis, in C order.
+  /// Returns the extent of each axis, in C order.
   virtual std::span<const std::int64_t> shape() const = 0;
-  /// The shape as text for messages, e.g. "[3,4]".
+  /// Returns the shape as text for messages, e.g. "[3,4]".
   virtual std::string text_of_shape() const;
   std::int64_t size() const;  ///< number of elements
   virtual bool is_integer() const = 0;
@@ -72,10 +72,10 @@ class DenseArray {
     boxes,   ///< reads every box as it needs it: the elements are in memory
   };
   virtual Access access() const { return Access::bands; }
-  /// The elements, if the array has rank 4 and they are in memory as 64-bit floats; else nullopt.
+  /// Returns the elements, if the array has rank 4 and they are in memory as 64-bit floats; else nullopt.
   virtual std::optional<StridedView> view() const { return std::nullopt; }
-  /// The elements on the GPU where the caller holds them, if the array has rank 4; else nullopt. The functions above
-  /// work for such an array, too: they copy it to the host when they are first called.
+  /// Returns the elements on the GPU where the caller holds them, if the array has rank 4; else nullopt. The functions
+  /// above work for such an array, too: they copy it to the host when they are first called.
   virtual std::optional<DeviceView> device_view() const { return std::nullopt; }
 
  private:
@@ -86,19 +86,19 @@ class DenseArray {
 class DenseArrays {
  public:
   virtual ~DenseArrays() = default;
-  /// Path of the file, or the name of the caller; for messages.
+  /// Returns the path of the file, or the name of the caller; for messages.
   virtual const std::string& path() const = 0;
   virtual ArrayWords words() const = 0;
-  /// True if there is an array of this name.
+  /// Returns true if there is an array of this name.
   virtual bool has(const std::string& name) const = 0;
   /// Throws InputError if the array is absent or cannot be read.
   virtual std::shared_ptr<const DenseArray> array(const std::string& name) const = 0;
-  /// The label of an array, which may be absent.
+  /// Returns the label of an array, which may be absent.
   ArrayLabel label(const std::string& name) const { return {path(), name, words()}; }
 };
 
-/// The distance from element [0,0,...] of an array to its first element in memory, at most 0; nullopt if the array does
-/// not fill its memory without gaps. `stride`: as in StridedView.
+/// Returns the distance from element [0,0,...] of an array to its first element in memory, at most 0; nullopt if the
+/// array does not fill its memory without gaps. `stride`: as in StridedView.
 std::optional<std::int64_t> begin_without_gaps(std::span<const std::int64_t> shape,
                                                std::span<const std::int64_t> stride);
 

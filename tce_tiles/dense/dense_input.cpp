@@ -133,7 +133,8 @@ void read_all_irreps(const DenseArrays& arrays, DenseHeader& header) {
   header.symmetry = (seen & (seen - 1)) != 0;
 }
 
-/// The array, plain or antisymmetrised, that is present; nullopt if there is none. Throws InputError if both are.
+/// Returns the array, plain or antisymmetrised, that is present; nullopt if there is none. Throws InputError if both
+/// are.
 std::optional<ArraySpec> present_form(const DenseArrays& arrays, const ArraySpec& spec) {
   const auto alternative = antisymmetrised_alternative(spec);
   const bool plain = arrays.has(spec.name);

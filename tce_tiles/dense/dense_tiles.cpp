@@ -137,8 +137,8 @@ class DenseTiles final : public DenseSource {
     }
   }
 
-  /// Position of the tile's first orbital among the orbitals of its class. In a restricted space a beta tile has the
-  /// same position as its alpha partner.
+  /// Returns the position of the tile's first orbital among the orbitals of its class. In a restricted space a beta
+  /// tile has the same position as its alpha partner.
   std::int64_t offset_in_class(int t) const {
     return tiles_[t].offset - tiles_[tiles_.first(tiles_[t].orbital_class)].offset;
   }
@@ -267,7 +267,7 @@ void DenseTiles::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
   if (read != nullptr) check_block(block, *read);
 }
 
-/// True if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
+/// Returns true if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
 bool DenseTiles::has_exchange_integrals() const {
   bool all = has_integrals_;
   for (const ArraySpec& spec : exchange_arrays(header_.restricted)) {

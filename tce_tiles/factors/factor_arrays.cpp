@@ -25,7 +25,7 @@
 namespace trifuse {
 namespace {
 
-/// True if factors have elements.
+/// Returns true if factors have elements.
 bool has_rows(const DenseHeader& header, const FactorSpec& spec) {
   return header.size(spec.p) > 0 && header.size(spec.q) > 0;
 }
@@ -146,7 +146,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     return held;
   }
 
-  /// The factors that have a hole.
+  /// Returns the factors that have a hole.
   std::vector<const Factors*> factors_of_holes() const {
     std::vector<const Factors*> all;
     for (const auto& [pair, factors] : factors_) {
@@ -155,7 +155,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     return all;
   }
 
-  /// The numbers of auxiliary functions and of orbitals.
+  /// Returns the numbers of auxiliary functions and of orbitals.
   std::vector<double> shapes() const {
     std::vector<double> numbers = {static_cast<double>(auxiliary_), header_.restricted ? 1.0 : 0.0};
     for (const OrbitalClass c : orbital_classes) numbers.push_back(static_cast<double>(header_.size(c)));
@@ -168,7 +168,8 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     return all;
   }
 
-  /// The factors of two classes; null if they have no elements. A restricted reference has factors of alpha orbitals.
+  /// Returns the factors of two classes; null if they have no elements. A restricted reference has factors of alpha
+  /// orbitals.
   std::shared_ptr<const Factors> factors_of(OrbitalClass p, OrbitalClass q) const {
     const auto stored = [&](OrbitalClass c) {
       if (!header_.restricted) return c;
@@ -221,8 +222,8 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   mutable std::weak_ptr<const void> held_;  ///< what acquire_factors() has returned
 };
 
-/// The names of the non-empty factors that `arrays` have; empty if they have none. Throws InputError if only some are
-/// present.
+/// Returns the names of the non-empty factors that `arrays` have; empty if they have none. Throws InputError if only
+/// some are present.
 std::vector<std::string> present_factors(const DenseArrays& arrays, const DenseHeader& header) {
   std::vector<std::string> present;
   std::string absent;

@@ -28,7 +28,7 @@ class FactorRounds {
    public:
     Segment(SharedArray& array, std::size_t number, AuxiliaryRange functions, bool own)
         : array_(array), number_(number), functions_(functions), own_(own) {}
-    /// The functions that the segment contains.
+    /// Returns the functions that the segment contains.
     const AuxiliaryRange& functions() const { return functions_; }
     /// Returns doubles [first, first + count) of the segment. They are in `buffer` unless this rank owns the segment.
     const double* read(std::int64_t first, std::int64_t count, Buffer& buffer) const;
@@ -47,11 +47,11 @@ class FactorRounds {
   /// throw.
   void run(const Read& read, const Copy& copy);
 
-  /// Number of functions that this rank reads in run().
+  /// Returns the number of functions that this rank reads in run().
   std::int64_t own_functions() const;
 
  private:
-  /// The functions that a rank reads in a round.
+  /// Returns the functions that a rank reads in a round.
   AuxiliaryRange of_round(int rank, std::int64_t round) const;
   void copy_all(std::int64_t round, const Copy& copy);
 

@@ -55,7 +55,7 @@ class Factors {
   explicit Factors(FactorBands bands) : bands_(std::move(bands)) {}
 
   const FactorBands& bands() const { return bands_; }
-  /// The factors in memory. Reads them if they are not there. Throws as FactorRows does. `stop`: as of
+  /// Returns the factors in memory. Reads them if they are not there. Throws as FactorRows does. `stop`: as of
   /// FactorSource::acquire_factors().
   std::shared_ptr<const FactorRows> rows(const std::atomic<bool>* stop) const;
   /// Reads the factors into memory if a rank does not have them there. Each rank reads a part. Collective. Parameters

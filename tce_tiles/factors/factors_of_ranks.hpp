@@ -9,7 +9,7 @@
 
 namespace trifuse {
 
-/// The part of `auxiliary` functions that a rank reads.
+/// Returns the part of `auxiliary` functions that a rank reads.
 inline AuxiliaryRange part_of_rank(std::int64_t auxiliary, int rank, int ranks) {
   const std::int64_t begin = auxiliary * rank / ranks;
   return {begin, auxiliary * (rank + 1) / ranks - begin};

@@ -179,7 +179,7 @@ class ArrayOfReader final : public DenseArray {
   mutable RowSums sums_;
 };
 
-/// The length v of the axes of which v(v+1)/2 pairs are stored; nullopt if there is none.
+/// Returns the length v of the axes of which v(v+1)/2 pairs are stored; nullopt if there is none.
 std::optional<std::int64_t> unpacked_length(std::int64_t pairs) {
   const auto v = static_cast<std::int64_t>((std::sqrt(8.0 * static_cast<double>(pairs) + 1.0) - 1.0) / 2.0 + 0.5);
   return pair_count(v) == pairs ? std::optional(v) : std::nullopt;

@@ -24,7 +24,7 @@ class RowSums {
   struct Range {
     std::int64_t first, count;
   };
-  /// The smallest range of whole pieces that contains a range of the last axis.
+  /// Returns the smallest range of whole pieces that contains a range of the last axis.
   Range whole_pieces(const Range& range) const;
 
   /// Compares the pieces of a box with their sums, and keeps the sums of pieces that were not known. `offset`, `count`:
@@ -34,7 +34,7 @@ class RowSums {
                                                    std::span<const std::int64_t> count, std::span<const double> values);
 
  private:
-  /// True if a piece has its known sum, or no sum was known.
+  /// Returns true if a piece has its known sum, or no sum was known.
   bool same(std::int64_t piece, std::span<const double> values);
 
   std::vector<std::int64_t> shape_;

@@ -85,7 +85,7 @@ class SyntheticArrays final : public DenseArrays {
   const TileSpace& space() const { return numbers_.tiles(); }
   bool restricted() const { return space().restricted(); }
   std::int64_t size(OrbitalClass c) const { return space().orbitals(c); }
-  /// The sorted orbital of the first orbital of a class.
+  /// Returns the sorted orbital of the first orbital of a class.
   std::int64_t begin(OrbitalClass c) const { return size(c) == 0 ? 0 : space()[space().first(c)].offset; }
   int irrep(std::int64_t orbital) const { return irrep_[static_cast<std::size_t>(orbital)]; }
 

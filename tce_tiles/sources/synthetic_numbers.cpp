@@ -12,7 +12,7 @@
 namespace trifuse {
 namespace {
 
-/// The number of orbitals, of n, in the irreps before `irrep`.
+/// Returns the number of orbitals, of n, in the irreps before `irrep`.
 std::int64_t orbitals_before(const SyntheticMolecule& molecule, std::int64_t n, int irrep) {
   if (!molecule.uneven || molecule.irreps == 1) return irrep * n / molecule.irreps;
   // The weights of the irreps are 2 m, 2 m - 1, ..., m, with m = irreps - 1.

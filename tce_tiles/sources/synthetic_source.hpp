@@ -33,8 +33,8 @@ struct SyntheticMolecule {
 /// integrals are products of factors, as in a dump of version 2, and the arrays have zeros where irreps forbid an
 /// element. Throws UsageError if the sizes are not possible.
 std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molecule);
-/// The same without factors, whatever `molecule.auxiliary` is. A program that calls only this function contains no code
-/// for dumps, and needs no HDF5.
+/// Returns the same without factors, whatever `molecule.auxiliary` is. A program that calls only this function contains
+/// no code for dumps, and needs no HDF5.
 std::unique_ptr<TileSource> make_synthetic_blocks(const SyntheticMolecule& molecule);
 
 }

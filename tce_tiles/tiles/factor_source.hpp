@@ -20,12 +20,12 @@ struct ClassOrbitals {
   std::int64_t begin, count;
 };
 
-/// The orbitals of a tile of `space`.
+/// Returns the orbitals of a tile of `space`.
 inline ClassOrbitals orbitals_of(const TileSpace& space, const Tile& tile) {
   return {tile.orbital_class, tile.offset - space[space.first(tile.orbital_class)].offset, tile.size};
 }
 
-/// The orbitals of one irrep of a class.
+/// Returns the orbitals of one irrep of a class.
 inline ClassOrbitals orbitals_of(const TileSpace& space, OrbitalClass orbital_class, int irrep) {
   const TileSpace::Range range = space.range(orbital_class, irrep);
   return {orbital_class, range.offset - space[space.first(orbital_class)].offset, range.size};
@@ -53,7 +53,7 @@ using FactorVisitor = std::function<void(const FactorBand&)>;
 class FactorSource {
  public:
   virtual ~FactorSource() = default;
-  /// Number of auxiliary functions Q, at least 1.
+  /// Returns the number of auxiliary functions Q, at least 1.
   virtual std::int64_t auxiliary() const = 0;
   /// Reads the factors of holes into memory with all threads, if they are not there. Without this call the
   /// first read_oo() or read_ov() reads them; inside a parallel region it uses one thread. They leave the memory when

@@ -35,7 +35,7 @@ class InterruptibleSource final : public TileSource {
   InterruptibleSource(const TileSource& source, const std::atomic<bool>& stop)
       : source_(source), stop_(stop), factors_(source.factors(), stop) {}
 
-  /// The source without this wrapper.
+  /// Returns the source without this wrapper.
   const TileSource& source() const { return source_; }
 
   const SourceInfo& info() const override { return source_.info(); }

@@ -52,7 +52,7 @@ struct TileOverlap {
   std::int64_t size;
 };
 
-/// The overlaps of every source tile with target tiles; [source tile].
+/// Returns the overlaps of every source tile with target tiles; [source tile].
 std::vector<std::vector<TileOverlap>> tile_overlaps(const TileSpace& source, const TileSpace& target) {
   std::vector<std::vector<TileOverlap>> all;
   for (const Tile& s : source.tiles()) {

@@ -17,10 +17,10 @@ class Retiling;  // no part of the interface
 
 namespace trifuse {
 
-/// The blocks of V2 that triples need: {p p|h h}, {h p|h h} and {p p|h p}; with `exchange` also the blocks of
+/// Returns the blocks of V2 that triples need: {p p|h h}, {h p|h h} and {p p|h p}; with `exchange` also the blocks of
 /// `exchange_v2_blocks`. They have the keys of `v2_key`.
 BlockIndex triples_v2_blocks(const TileSpace& space, bool exchange = false);
-/// The blocks {h p|h p} that a source with `has_exchange_integrals` delivers.
+/// Returns the blocks {h p|h p} that a source with `has_exchange_integrals` delivers.
 BlockIndex exchange_v2_blocks(const TileSpace& space);
 
 /// Keeps all blocks of T1 and T2 in memory and, if asked, those of the Fock matrix and of `triples_v2_blocks`.
@@ -49,14 +49,14 @@ class MemorySource final : public TileSource {
   /// Throws UsageError, naming the first missing block, if a block was never set.
   void check_complete() const;
 
-  /// The stored block itself, in the layout of the `read_` function of the same name. It stays valid as long as the
-  /// source. Throws InputError if it was never set, and UsageError if it does not exist.
+  /// Returns the stored block itself, in the layout of the `read_` function of the same name. It stays valid as long as
+  /// the source. Throws InputError if it was never set, and UsageError if it does not exist.
   std::span<const double> fock(int g6, int g5) const;
   std::span<const double> t1(int p, int h) const;
   std::span<const double> t2(int p1, int p2, int h3, int h4) const;
   std::span<const double> v2(int g3, int g4, int g1, int g2) const;
 
-  /// The blocks that the source holds; empty for a tensor that it does not hold.
+  /// Returns the blocks that the source holds; empty for a tensor that it does not hold.
   const BlockIndex& fock_index() const { return fock_.index; }
   const BlockIndex& t1_index() const { return t1_.index; }
   const BlockIndex& t2_index() const { return t2_.index; }
@@ -88,7 +88,7 @@ class MemorySource final : public TileSource {
     std::span<const double> get(std::int64_t key) const;
     void set(std::int64_t key, std::span<const double> block);
     void copy(std::int64_t key, std::span<double> block) const;
-    /// The memory of a block for writing. Marks the block as set.
+    /// Returns the memory of a block for writing. Marks the block as set.
     std::span<double> writable(const Block& block);
   };
 

@@ -36,7 +36,7 @@ class SpinCases {
   using Extents = std::array<std::int64_t, 4>;
   bool alpha(int tile) const { return space_[tile].spin() == Spin::alpha; }
   bool same_space(int first, int second) const { return space_[first].space() == space_[second].space(); }
-  /// The tile with the same spatial orbitals and the spin `spin`.
+  /// Returns the tile with the same spatial orbitals and the spin `spin`.
   int with_spin(int tile, Spin spin) const;
   /// Reads the block with the same spatial orbitals and the spins alpha, beta, alpha, beta.
   std::span<const double> read(const Quad& tiles, Buffer& buffer) const;

@@ -72,29 +72,29 @@ class TileSource {
 
   virtual const SourceInfo& info() const = 0;
   virtual const TileSpace& tiles() const = 0;
-  /// Orbital energies of the denominators, hartree; eps[orbitals] in the sorted order of tile_space.hpp.
+  /// Returns the orbital energies of the denominators, hartree; eps[orbitals] in the sorted order of tile_space.hpp.
   virtual std::span<const double> orbital_energies() const = 0;
-  /// True if `read_v2` delivers integrals. False for a left-hand source, which holds amplitudes only.
+  /// Returns true if `read_v2` delivers integrals. False for a left-hand source, which holds amplitudes only.
   virtual bool has_integrals() const = 0;
-  /// True if `read_fock` delivers the Fock matrix.
+  /// Returns true if `read_fock` delivers the Fock matrix.
   virtual bool has_fock() const = 0;
-  /// True if `read_v2` also delivers the blocks {h p|h p}. A restricted reference has these blocks for the spins alpha,
-  /// beta, alpha, beta; other references have them for four equal spins. Triples do not need them. The equation of the
-  /// single excitations does.
+  /// Returns true if `read_v2` also delivers the blocks {h p|h p}. A restricted reference has these blocks for the
+  /// spins alpha, beta, alpha, beta; other references have them for four equal spins. Triples do not need them. The
+  /// equation of the single excitations does.
   virtual bool has_exchange_integrals() const { return false; }
-  /// True if several threads may read at the same time. Otherwise only one thread may read at a time.
+  /// Returns true if several threads may read at the same time. Otherwise only one thread may read at a time.
   virtual bool concurrent_reads() const { return false; }
-  /// True if every block can be derived from the blocks whose tiles have the spins alpha, beta, alpha, beta.
+  /// Returns true if every block can be derived from the blocks whose tiles have the spins alpha, beta, alpha, beta.
   virtual bool opposite_spin_blocks_suffice() const { return false; }
-  /// True if the source stores several spin cases of V2 of a restricted reference, which may contradict each other.
-  /// False if it derives all spin cases from one.
+  /// Returns true if the source stores several spin cases of V2 of a restricted reference, which may contradict each
+  /// other. False if it derives all spin cases from one.
   virtual bool stores_spin_cases_of_v2() const { return !opposite_spin_blocks_suffice(); }
-  /// The factors from which `read_v2` computes integrals, valid as long as the source; null if the source stores
-  /// integrals. A reader may multiply factors itself instead of reading the blocks {p p|h p}.
+  /// Returns the factors from which `read_v2` computes integrals, valid as long as the source; null if the source
+  /// stores integrals. A reader may multiply factors itself instead of reading the blocks {p p|h p}.
   virtual const FactorSource* factors() const { return nullptr; }
-  /// A hash of the orbital energies and of all blocks that have been read so far, or nullopt if the source keeps none.
-  /// The order of the reads and the number of threads do not matter. Two processes that have read the same blocks of
-  /// the same numbers get the same digest.
+  /// Returns a hash of the orbital energies and of all blocks that have been read so far, or nullopt if the source
+  /// keeps none. The order of the reads and the number of threads do not matter. Two processes that have read the same
+  /// blocks of the same numbers get the same digest.
   virtual std::optional<SourceDigest> digest() const { return std::nullopt; }
 
   /// Reads the Fock matrix block f[g6,g5], in hartree. `block` must have size(g6) * size(g5) elements.
@@ -109,9 +109,9 @@ class TileSource {
   virtual void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const = 0;
 };
 
-/// "RHF", "UHF" or "ROHF".
+/// Returns "RHF", "UHF" or "ROHF".
 std::string to_string(Reference reference);
-/// The name that dumps and reports use, e.g. "reg-ccsd".
+/// Returns the name that dumps and reports use, e.g. "reg-ccsd".
 std::string to_string(AmplitudeKind kind);
 
 }

@@ -78,9 +78,9 @@ class TileSpace {
 
   std::span<const Tile> tiles() const& { return tiles_; }
   void tiles() const&& = delete;  // the span would outlive a temporary
-  /// Tile t, 0 <= t < size().
+  /// Returns tile t, 0 <= t < size().
   const Tile& operator[](int t) const { return tiles_[static_cast<std::size_t>(t)]; }
-  /// Number of tiles.
+  /// Returns the number of tiles.
   int size() const { return static_cast<int>(tiles_.size()); }
   bool restricted() const { return restricted_; }
 
@@ -90,10 +90,10 @@ class TileSpace {
   int hole_tiles() const { return first(OrbitalClass::particle_alpha); }  ///< TCE's noab
   int particle_tiles() const { return size() - hole_tiles(); }            ///< TCE's nvab
 
-  /// Number of spin orbitals, of all classes or of one.
+  /// Returns the number of spin orbitals, of all classes or of one.
   std::int64_t orbitals() const { return orbitals_; }
   std::int64_t orbitals(OrbitalClass c) const;
-  /// Number of orbitals in the largest tile; 0 if there are no tiles.
+  /// Returns the number of orbitals in the largest tile; 0 if there are no tiles.
   std::int64_t largest_tile() const;
 
   /// Sorted orbitals [offset, offset + size) of one class and irrep; size 0 if there are none.
@@ -105,20 +105,20 @@ class TileSpace {
     return ranges_[static_cast<std::size_t>(c)][static_cast<std::size_t>(irrep)];
   }
 
-  /// The runs of this space: neighbouring tiles of one class and irrep are merged.
+  /// Returns the runs of this space: neighbouring tiles of one class and irrep are merged.
   std::vector<OrbitalRun> runs() const;
-  /// The same orbitals, cut by `partition` into tiles of at most the given sizes.
+  /// Returns the same orbitals, cut by `partition` into tiles of at most the given sizes.
   TileSpace retiled(std::int64_t hole_size, std::int64_t particle_size) const;
-  /// The same orbitals, with every tile cut further if it is larger than the given size. No new tile crosses the end of
-  /// an old one.
+  /// Returns the same orbitals, with every tile cut further if it is larger than the given size. No new tile crosses
+  /// the end of an old one.
   TileSpace refined(std::int64_t hole_size, std::int64_t particle_size) const;
 
-  /// The same orbitals, cut for executors that work in steps of `granule` orbitals. The tile size is the given size,
-  /// rounded down to a multiple of `granule`; a size below `granule` stays as it is. Every run is cut into tiles of
-  /// that size, and its last tile holds the rest. Throws UsageError if an argument is below 1.
+  /// Returns the same orbitals, cut for executors that work in steps of `granule` orbitals. The tile size is the given
+  /// size, rounded down to a multiple of `granule`; a size below `granule` stays as it is. Every run is cut into tiles
+  /// of that size, and its last tile holds the rest. Throws UsageError if an argument is below 1.
   TileSpace retiled_aligned(std::int64_t hole_size, std::int64_t particle_size, std::int64_t granule) const;
 
-  /// True if both spaces have the same tiles and are both restricted or both unrestricted.
+  /// Returns true if both spaces have the same tiles and are both restricted or both unrestricted.
   bool operator==(const TileSpace& other) const;
 
  private:

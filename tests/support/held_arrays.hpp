@@ -13,7 +13,7 @@
 
 namespace trifuse::testing {
 
-/// The arrays of a dump that is written already.
+/// Returns the arrays of a dump that is written already.
 inline RawDump read_raw_dump(const std::string& path) {
   const Hdf5File file = Hdf5File::open(path);
   RawDump dump;

@@ -58,8 +58,8 @@ std::vector<typename Precision::Operand> packed_panel(const Packing& packing, co
   return packed;
 }
 
-/// The source of a packed panel, as `packing` says: sums of slices, and zeros between rows. Scales count without the
-/// factor that makes up for truncation.
+/// Returns the source of a packed panel, as `packing` says: sums of slices, and zeros between rows. Scales count
+/// without the factor that makes up for truncation.
 template <typename Precision>
 std::vector<double> unpacked_panel(const Packing& packing, const std::vector<typename Precision::Operand>& packed) {
   std::int64_t size = packing.contracted;

@@ -26,7 +26,7 @@ __device__ __forceinline__ void for_each_constant(std::integer_sequence<int, n..
   (function(std::integral_constant<int, n>{}), ...);
 }
 
-/// The value of a linear map for a lane: the XOR of those columns [bit] whose bit is set in the lane's number.
+/// Returns the value of a linear map for a lane: the XOR of those columns [bit] whose bit is set in the lane's number.
 template <std::array<unsigned, lane_bits> columns>
 __device__ __forceinline__ unsigned linear_in_lane(unsigned lane) {
   constexpr int distances = 2 * lane_bits - 1;

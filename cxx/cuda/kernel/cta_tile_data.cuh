@@ -72,8 +72,8 @@ struct CtaTileData {
   const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
-  /// Where the factor of a particle and a hole stands. Warps that multiply together read several particles at a time.
-  /// For other warps ov_index(n / cta_holes, n % cta_holes) is n, but the compiler does not see it.
+  /// Returns the index of the factor of a particle and a hole. Warps that multiply together read several particles at a
+  /// time. For other warps ov_index(n / cta_holes, n % cta_holes) is n, but the compiler does not see it.
   static constexpr __device__ __forceinline__ int ov_index(int particle, int hole) {
     return Config::group_warps > 1 ? hole * Config::cta_particles + particle : particle * cta_holes + hole;
   }
@@ -93,8 +93,8 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
   }
 }
 
-/// True if a warp tile has an element that is computed: inside the orbital tiles, with particles in ascending order
-/// where tiles coincide.
+/// Returns true if a warp tile has an element that is computed: inside the orbital tiles, with particles in ascending
+/// order where tiles coincide.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ bool any_canonical(const CtaTileData<formulation, Config>& data, const WarpCoord& coord) {
   constexpr int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
@@ -259,12 +259,12 @@ struct VvooPart {
     rows = min(cta_extent<Config>(cta_tile, u), data.task.extent[u] - cta_tile.particle[u]);
     row_bytes = block_bytes * min(cta_extent<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
   }
-  /// Bytes from the first part to the block of hole `y`, as the epilogue reads it. All other members count bytes of
-  /// doubles.
+  /// Returns the number of bytes from the first part to the block of hole `y`, as the epilogue reads it. All other
+  /// members count bytes of doubles.
   __device__ __forceinline__ int read_offset(int y) const {
     return (offset + y * y_stride) / (Config::converts_vvoo ? 2 : 1);
   }
-  /// First element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
+  /// Returns the first element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
   __device__ __forceinline__ const double* row(const CtaTileData<SpinFormulation::spin_orbital, Config>& data,
                                                const double* block, int y, int n) const {
     const int h1 = first_other(y), h2 = second_other(y);
@@ -297,7 +297,7 @@ struct FloatVvoo {
   /// Vectors of the fast particle in a warp tile. Floats from one value of the slow particle to the next.
   static constexpr int warp_vectors = Config::warp_tile(fast) / vector, slow_stride = warp_vectors * vector * column;
 
-  /// The block of hole y at the first particles of a lane's warp tile and at its other two holes. `elements`: a
+  /// Returns the block of hole y at the first particles of a lane's warp tile and at its other two holes. `elements`: a
   /// LaneElements. `vvoo`: the first block of all.
   template <int y, typename Elements>
   static __device__ __forceinline__ const float* of_lane(const Elements& elements, const char* vvoo, int half) {

@@ -26,7 +26,7 @@
 /// All lanes of all math warps call both functions, also those of a warp that has no elements to compute.
 namespace trifuse::gpu {
 
-/// 1/x, exact to one or two units in the last place. x must be neither 0 nor close to overflow or underflow.
+/// Returns 1/x, exact to one or two units in the last place. x must be neither 0 nor close to overflow or underflow.
 __device__ __forceinline__ double reciprocal(double x) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
@@ -34,7 +34,7 @@ __device__ __forceinline__ double reciprocal(double x) {
   return fma(y, fma(error, error, error), y);
 }
 
-/// 1/x, exact to one unit in the last place.
+/// Returns 1/x, exact to one unit in the last place.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -58,7 +58,7 @@ struct PartialSum<double> {
   __device__ __forceinline__ void operator+=(double x) { sum += x; }
 };
 
-/// The sum of x over all lanes, always in the same order. Only lane 0 may use the result.
+/// Returns the sum of x over all lanes, always in the same order. Only lane 0 may use the result.
 __device__ __forceinline__ double warp_sum(double x) {
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(~0u, x, distance);
@@ -128,7 +128,7 @@ class WarpEpilogue {
       write_sums_of_omega2(out, set, energy);
     }
   }
-  /// The warp's sums in device memory for the first omega2.
+  /// Returns the warp's sums in device memory for the first omega2.
   template <int sums_count>
   __device__ __forceinline__ double* sums_of_warp() const {
     return parameters_.warp_sums +
@@ -146,8 +146,8 @@ class WarpEpilogue {
     }
   }
 
-  /// Offset in a packed vvoo block of the 4 x 4 holes of two particles. `h1`, `h2`: positions of the holes. `u`, `w`:
-  /// positions of the particles `particle_u` and `particle_w`, which are inside their orbital tiles.
+  /// Returns the offset in a packed vvoo block of the 4 x 4 holes of two particles. `h1`, `h2`: positions of the holes.
+  /// `u`, `w`: positions of the particles `particle_u` and `particle_w`, which are inside their orbital tiles.
   __device__ __forceinline__ int vvoo_offset(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
     const auto& d = elements_.data;
     return static_cast<int>(vvoo_block(d.cta_tile.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
@@ -155,7 +155,7 @@ class WarpEpilogue {
                                        particle_w));
   }
 
-  /// The scratch of this CTA, [side, target, accumulator, thread], at the first number of a thread.
+  /// Returns the scratch of this CTA, [side, target, accumulator, thread], at the first number of a thread.
   static __device__ __forceinline__ Number* scratch_of_thread(const KernelParameters& parameters, int thread) {
     return static_cast<Number*>(parameters.scratch) +
            static_cast<std::size_t>(blockIdx.x) * targets * numbers_per_target + thread;

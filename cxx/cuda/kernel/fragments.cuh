@@ -58,7 +58,7 @@ struct Fragments<SplitHalf> {
                  : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
                  : "r"(address));
   }
-  /// The scale at this address in shared memory.
+  /// Returns the scale at this address in shared memory.
   static __device__ __forceinline__ float scale(unsigned address) {
     float value;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address));

@@ -47,7 +47,7 @@ struct KeptTarget {
     });
     return sum;
   }
-  /// The sum of S Y. Must be called after divide().
+  /// Returns the sum of S Y. Must be called after divide().
   __device__ __forceinline__ float singles() const {
     return singles_of<0>() + singles_of<1>() + singles_of<2>();
   }
@@ -58,7 +58,7 @@ struct KeptTarget {
     return target.at[n / 4][n % 4];
   }
 
-  /// The part for hole y of t1.
+  /// Returns the part for hole y of t1.
   template <int y>
   __device__ __forceinline__ float singles_of() const {
     return singles_of<y, 0>() + singles_of<y, 1>();
@@ -90,7 +90,7 @@ struct KeptTarget {
     return alone_sign(0, y) * with_t_a + alone_sign(1, y) * with_t_b + alone_sign(2, y) * t_c * with_v_ab;
   }
 
-  /// t1 of the particles of the warp tile at position x, and of the lane's hole at position y.
+  /// Returns t1 of the particles of the warp tile at position x, and of the lane's hole at position y.
   template <int size, int x, int y, int half>
   __device__ __forceinline__ FloatVector<size> factors() const {
     FloatVector<size> t;
@@ -102,7 +102,7 @@ struct KeptTarget {
     }
     return t;
   }
-  /// The vvoo block of particle x and hole y of t1, for particle `slow` of the warp tile at the slow position.
+  /// Returns the vvoo block of particle x and hole y of t1, for particle `slow` of the warp tile at the slow position.
   template <int size, int x, int y, int half>
   __device__ __forceinline__ FloatVector<size> vvoo_of(int slow) const {
     using Block = FloatVvoo<Config, x>;

@@ -32,7 +32,7 @@ Kernel describe_kernel(const std::string& family,
           function};
 }
 
-/// The device function of an epilogue with its configuration.
+/// Returns the device function of an epilogue with its configuration.
 template <typename Epilogue>
 const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);

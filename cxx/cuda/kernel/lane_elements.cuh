@@ -6,8 +6,8 @@
 
 namespace trifuse::gpu {
 
-/// Weight of an element with indices x, y, z of one kind. Where orbital tiles coincide, each set of orbitals is
-/// computed once, with indices in ascending order. All other elements have weight 0.
+/// Returns the weight of an element with indices x, y, z of one kind. Where orbital tiles coincide, each set of
+/// orbitals is computed once, with indices in ascending order. All other elements have weight 0.
 ///
 /// In spin-orbital form elements with two equal indices vanish and have weight 0. In spin-adapted form such an element
 /// occurs half as often in the full block, so its weight is 1/2; elements with three equal indices vanish. `equal`: bit
@@ -93,20 +93,20 @@ struct LaneElements {
     }
   }
 
-  /// Index in the lane of particles (a, b, c) of the warp tile.
+  /// Returns the index in the lane of particles (a, b, c) of the warp tile.
   static constexpr __device__ __forceinline__ int index(int a, int b, int c, int half) {
     return Accumulators<Config>::index(final_axes.particle, a, b, c, half);
   }
-  /// The lane's hole at position q, 0..2 for i, j, k: inside its block.
+  /// Returns the lane's hole at position q, 0..2 for i, j, k: inside its block.
   __device__ __forceinline__ int local_hole(int q, int half) const {
     return local[q] + (q == halved_hole(final_axes.hole) ? 2 * half : 0);
   }
-  /// The same hole inside its orbital tile.
+  /// Returns the same hole inside its orbital tile.
   __device__ __forceinline__ int hole(int q, int half) const {
     return data.cta_tile.hole_block[q] * hole_block + local_hole(q, half);
   }
-  /// Particle `n` of the warp tile along position `q`, inside the orbital tile; the last one if `n` lies beyond its
-  /// end.
+  /// Returns particle `n` of the warp tile along position `q`, inside the orbital tile; the last one if `n` lies beyond
+  /// its end.
   __device__ __forceinline__ int tile_particle(int q, int n) const {
     return min(first[q] + n, data.task.extent[q] - 1);
   }
@@ -118,7 +118,8 @@ struct LaneElements {
     return data.eps_holes[local_hole(0, half)] + data.eps_holes[hole_block + local_hole(1, half)] +
            data.eps_holes[2 * hole_block + local_hole(2, half)];
   }
-  /// t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at position y.
+  /// Returns t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at
+  /// position y.
   __device__ __forceinline__ ElementNumber<formulation, Config> ov_factor(int set, int x, int n, int y,
                                                                           int half) const {
     return data.ov_factors[set][data.ov_index(in_cta[x] + n, y * hole_block + local_hole(y, half))];

@@ -30,23 +30,23 @@ struct Kernel {
   /// Returns the device function. `two_sided`: left and right amplitudes differ.
   const void* (*function)(SpinFormulation formulation, bool two_sided);
 
-  /// The precision of the kernel's operands, as users name it.
+  /// Returns the precision of the kernel's operands, as users name it.
   Precision precision() const { return precision_of(shape.format); }
   const CtaMemory& memory(SpinFormulation formulation) const {
     return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
   }
 };
 
-/// The kernel of a configuration, see launch_shapes.hpp. Each is instantiated in a file of its own.
+/// Returns the kernel of a configuration, see launch_shapes.hpp. Each is instantiated in a file of its own.
 template <typename Config>
 Kernel kernel_of();
 
-/// All kernels: first those in double precision, then those in mixed precision. In each group the best kernel comes
-/// first.
+/// Returns all kernels: first those in double precision, then those in mixed precision. In each group the best kernel
+/// comes first.
 std::span<const Kernel> kernels();
 
-/// True if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`: largest
-/// shared memory of a CTA, bytes.
+/// Returns true if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`:
+/// largest shared memory of a CTA, bytes.
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
 /// Sets the kernel's dynamic shared-memory limit on the current device. Needed once before the first launch.

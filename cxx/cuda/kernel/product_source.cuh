@@ -14,7 +14,8 @@ __device__ __forceinline__ int cta_extent(const CtaTile& cta_tile, int position)
   return cta_tile.warps[position] * Config::warp_tile(position);
 }
 
-/// Number of the thread in its CTA. It is read anew at each call, because the math warps have no register left for it.
+/// Returns the number of the thread in its CTA. It is read anew at each call, because the math warps have no register
+/// left for it.
 __device__ __forceinline__ int thread_number() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
@@ -36,7 +37,7 @@ __device__ __forceinline__ int same_in_warp(int x) {
 #endif
 }
 
-/// The value that x has in one lane of a warp. All lanes must call this together.
+/// Returns the value that x has in one lane of a warp. All lanes must call this together.
 __device__ __forceinline__ float from_lane(int lane, float x) {
   return __shfl_sync(~0U, x, lane);
 }
@@ -119,11 +120,11 @@ struct GroupUnits {
       first[q] = coord.at[q] * Config::warp_tile(q) / particles;
     }
   }
-  /// The unit that has no b.
+  /// Returns the unit that has no b.
   __device__ __forceinline__ int single(int x) const {
     return x == 1 ? of[1] + first[0] * of[2] + first[2] : first[x];
   }
-  /// The first one of the two units that have b.
+  /// Returns the first one of the two units that have b.
   __device__ __forceinline__ int first_of_two(int x) const {
     if (x == 1) return first[1];
     return x == 0 ? of[0] + first[2] * of[1] + first[1] : of[2] + first[0] * of[1] + first[1];
@@ -208,7 +209,8 @@ struct UnitSource {
   }
 };
 
-/// Where the warp with this warp tile finds its operands in a stage. Sets all members but `active` and `multiplies`.
+/// Returns where the warp with this warp tile finds its operands in a stage. Sets all members but `active` and
+/// `multiplies`.
 template <typename Config>
 __device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord) {
   using Precision = typename Config::Precision;

@@ -37,8 +37,8 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
   using Element = ElementNumber<Base::formulation, Config>;
   using Six = SixTargetsOf<Element>;
 
-  /// The six targets of one side for one element. A target that was not computed is read from a computed one with holes
-  /// exchanged, see target_source(); another lane of the warp has spilled that element.
+  /// Returns the six targets of one side for one element. A target that was not computed is read from a computed one
+  /// with holes exchanged, see target_source(); another lane of the warp has spilled that element.
   __device__ __forceinline__ Six read_targets(int side, int a, int b, int c, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
     const Number* first = scratch_ + side * Base::targets_per_side * numbers_per_target - lane_;

@@ -50,7 +50,8 @@ struct GroupProduct {
   unsigned stage;     ///< address of the last k-tile whose multiplications were started
 };
 
-/// The product in which particle x stands alone in A and hole `hole` in B. `first_product`: as in multiply_product().
+/// Returns the product in which particle x stands alone in A and hole `hole` in B. `first_product`: as in
+/// multiply_product().
 template <int x, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ GroupProduct group_product(const Stages<formulation, Config>& stages, int hole,
                                                       int first_product, unsigned sign_bit) {
@@ -60,7 +61,7 @@ __device__ __forceinline__ GroupProduct group_product(const Stages<formulation, 
           same_in_warp(data.products[first_product + product_index(x, hole)].k_steps), sign_bit, 0};
 }
 
-/// K-steps in a scale group.
+/// Returns the number of k-steps in a scale group.
 template <typename Config>
 constexpr int scale_group_steps() {
   return Config::Precision::scaled_k_tiles * Config::Precision::k_tile_steps;

@@ -21,7 +21,7 @@ namespace trifuse::gpu {
 
 inline constexpr int lane_bits = 5;
 
-/// The smaller and the larger of the two positions 0..2 other than `alone`.
+/// Returns the smaller and the larger of the two positions 0..2 other than `alone`.
 constexpr TRIFUSE_HOST_DEVICE int first_other(int alone) {
   return alone == 0 ? 1 : 0;
 }
@@ -29,24 +29,24 @@ constexpr TRIFUSE_HOST_DEVICE int second_other(int alone) {
   return alone == 2 ? 1 : 2;
 }
 
-/// The hole p. A lane holds two values of it, one in each half. `lone_hole`: position 0..2 of the hole that stands
-/// alone.
+/// Returns the hole p. A lane holds two values of it, one in each half. `lone_hole`: position 0..2 of the hole that
+/// stands alone.
 constexpr TRIFUSE_HOST_DEVICE int halved_hole(int lone_hole) {
   return first_other(lone_hole);
 }
-/// Lowest bit of hole `position` in a place.
+/// Returns the lowest bit of hole `position` in a place.
 constexpr TRIFUSE_HOST_DEVICE int hole_shift(int lone_hole, int position) {
   return position == lone_hole ? 0 : position == second_other(lone_hole) ? 2 : 4;
 }
-/// The hole at `position` of a lane's elements in half 0. The halved hole is larger by 2 in half 1.
+/// Returns the hole at `position` of a lane's elements in half 0. The halved hole is larger by 2 in half 1.
 constexpr TRIFUSE_HOST_DEVICE int hole_of_lane(int lone_hole, int position, int lane) {
   return lane >> hole_shift(lone_hole, position) & 3;
 }
-/// The hole at `position` 0..2 of i, j, k.
+/// Returns the hole at `position` 0..2 of i, j, k.
 constexpr TRIFUSE_HOST_DEVICE int hole_at(int position, int i, int j, int k) {
   return position == 0 ? i : position == 1 ? j : k;
 }
-/// The lane and the half of the element with holes i, j, k, each 0..3, inside their blocks.
+/// Returns the lane and the half of the element with holes i, j, k, each 0..3, inside their blocks.
 constexpr TRIFUSE_HOST_DEVICE int lane_of_holes(int lone_hole, int i, int j, int k) {
   return hole_at(lone_hole, i, j, k) | hole_at(second_other(lone_hole), i, j, k) << 2 |
          (hole_at(halved_hole(lone_hole), i, j, k) & 1) << 4;
@@ -55,14 +55,14 @@ constexpr TRIFUSE_HOST_DEVICE int half_of_holes(int lone_hole, int i, int j, int
   return hole_at(halved_hole(lone_hole), i, j, k) >> 1;
 }
 
-/// The doubled particle. `lone_particle`: position 0..2 of the particle that stands alone.
+/// Returns the doubled particle. `lone_particle`: position 0..2 of the particle that stands alone.
 constexpr TRIFUSE_HOST_DEVICE int doubled_particle(int lone_particle) {
   return second_other(lone_particle);
 }
 
-/// Index, 0..accumulators-1, of the accumulator for particles (a, b, c) of the warp tile in a lane: 4 times the number
-/// of the accumulator fragment, plus the register in it. Fragments are [a, b, c / 2] if c is doubled, and [a, b with
-/// the low bit of c, c / 2] if b is doubled. `warp_tile_b`, `warp_tile_c`: particles of the warp tile.
+/// Returns the index, 0..accumulators-1, of the accumulator for particles (a, b, c) of the warp tile in a lane: 4 times
+/// the number of the accumulator fragment, plus the register in it. Fragments are [a, b, c / 2] if c is doubled, and
+/// [a, b with the low bit of c, c / 2] if b is doubled. `warp_tile_b`, `warp_tile_c`: particles of the warp tile.
 constexpr TRIFUSE_HOST_DEVICE int accumulator_index(int lone_particle, int warp_tile_b, int warp_tile_c, int a, int b,
                                                     int c, int half) {
   const bool doubled_b = doubled_particle(lone_particle) == 1;
@@ -70,8 +70,9 @@ constexpr TRIFUSE_HOST_DEVICE int accumulator_index(int lone_particle, int warp_
   return ((a * warp_tile_b + row) * (warp_tile_c / particle_pair) + (c >> 1)) * 4 + low + 2 * half;
 }
 
-/// Number of the accumulator fragment of A's fragment `m` and B's fragment (r, c) in a product. `m` is the value of the
-/// particle that stands alone, `r` the value of the first other particle, `c` the pair of values of the second one.
+/// Returns the number of the accumulator fragment of A's fragment `m` and B's fragment (r, c) in a product. `m` is the
+/// value of the particle that stands alone, `r` the value of the first other particle, `c` the pair of values of the
+/// second one.
 constexpr TRIFUSE_HOST_DEVICE int fragment_number(int lone_particle, int warp_tile_b, int warp_tile_c, int m, int r,
                                                   int c) {
   const int x = lone_particle, w = c * particle_pair;
@@ -105,7 +106,7 @@ struct LaneExchange {
   constexpr TRIFUSE_HOST_DEVICE int stored_half(int lane, int n) const { return (lane >> stored & 1) ^ n; }
 };
 
-/// The exchange from products with lone hole `from` to products with lone hole `to`, which differ.
+/// Returns the exchange from products with lone hole `from` to products with lone hole `to`, which differ.
 constexpr LaneExchange lane_exchange(int from, int to) {
   // Bit b of the place that an element leaves is bit of_new[b] of the place that it takes.
   int of_new[lane_bits + 1] = {};

@@ -20,7 +20,7 @@ class Arena {
 
   std::int64_t size() const { return size_; }  ///< bytes
   std::int64_t used() const { return used_; }  ///< bytes in allocated ranges
-  /// Bytes that allocate() reserves for a request of `bytes`.
+  /// Returns the number of bytes that allocate() reserves for a request of `bytes`.
   static std::int64_t rounded(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
  private:

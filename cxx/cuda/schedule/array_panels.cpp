@@ -7,7 +7,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Position of an orbital among the orbitals of its class with the spin alpha.
+/// Returns the position of an orbital among the orbitals of its class with the spin alpha.
 std::int64_t in_class(const TileSpace& space, std::int64_t orbital, OrbitalClass c) {
   return orbital - space[space.first(c)].offset;
 }

@@ -40,14 +40,14 @@ struct PanelArrays {
   StridedView t2, ovvv, ovoo, ovov;
 };
 
-/// True if a problem has one set of amplitudes and is spin-adapted. Then each number of a panel is one number of an
-/// array.
+/// Returns true if a problem has one set of amplitudes and is spin-adapted. Then each number of a panel is one number
+/// of an array.
 inline bool has_array_panels(const Problem& problem) {
   return problem.formulation == SpinFormulation::spin_adapted && !problem.two_sided();
 }
 
-/// The numbers of a left, right or vvoo panel in `arrays`. `space`: the tiles of the panels. `name`: a panel of a
-/// problem with has_array_panels(). `factor`: for a vvoo block, the factor of its set; not used for other panels.
+/// Returns the numbers of a left, right or vvoo panel in `arrays`. `space`: the tiles of the panels. `name`: a panel of
+/// a problem with has_array_panels(). `factor`: for a vvoo block, the factor of its set; not used for other panels.
 ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays);
 
 }

@@ -87,7 +87,7 @@ struct Configuration {
                        vvoo_slots = converts_vvoo ? 2 : 1;
   /// Largest number of particles of a CTA tile, summed over a, b and c.
   static constexpr int cta_particles = 24;
-  /// Bytes of dynamic shared memory: all stages and the vvoo blocks.
+  /// Returns the number of bytes of dynamic shared memory: all stages and the vvoo blocks.
   static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(SpinFormulation formulation) {
     return stages * stage_bytes + (formulation == SpinFormulation::spin_orbital ? vvoo_slots * read_vvoo_bytes : 0);
   }

@@ -15,7 +15,7 @@ constexpr int cut = 8;  ///< warp tiles that are cut off; a multiple of Shape::g
 /// A multiprocessor has four quarters. Warp n runs on quarter n % 4.
 constexpr int quarters = 4;
 
-/// Bytes of a k-tile of A and B of a product with particle x alone.
+/// Returns the number of bytes of a k-tile of A and B of a product with particle x alone.
 std::int64_t k_tile_bytes(const Shape& shape, const std::array<int, 3>& warps, int x) {
   const auto particles = [&](int q) {
     return std::int64_t{warps[static_cast<std::size_t>(q)]} * shape.warp_tile[static_cast<std::size_t>(q)];

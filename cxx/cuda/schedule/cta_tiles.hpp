@@ -25,7 +25,7 @@ struct CtaParticles {
 /// Returns the bytes of shared memory that one k-tile of both operands takes, for the product with the largest k-tiles.
 /// `warps` [a, b, c]: number of warp tiles.
 std::int64_t stage_bytes(const Shape& shape, const std::array<int, 3>& warps);
-/// True if a kernel of this shape can compute CTA tiles of `warps` [a, b, c] warp tiles.
+/// Returns true if a kernel of this shape can compute CTA tiles of `warps` [a, b, c] warp tiles.
 bool fits(const Shape& shape, const std::array<int, 3>& warps);
 
 /// Tiles extents of a, b, c with CTA tiles that a kernel can compute. Every element is in one tile, and the modelled
@@ -37,11 +37,12 @@ bool fits(const Shape& shape, const std::array<int, 3>& warps);
 class CtaTiling {
  public:
   explicit CtaTiling(const Shape& shape);
-  /// The CTA tiles of `extent` [a, b, c]. The reference stays valid.
+  /// Returns the CTA tiles of `extent` [a, b, c]. The reference stays valid.
   const std::vector<CtaParticles>& tiles(const std::array<int, 3>& extent);
-  /// Modelled time of all CTA tiles of `extent` [a, b, c] for one block of holes, in units of a full CTA tile.
+  /// Returns the modelled time of all CTA tiles of `extent` [a, b, c] for one block of holes, in units of a full CTA
+  /// tile.
   double cost(const std::array<int, 3>& extent);
-  /// Modelled time of one CTA tile of `warps` [a, b, c] warp tiles, in units of a full CTA tile.
+  /// Returns the modelled time of one CTA tile of `warps` [a, b, c] warp tiles, in units of a full CTA tile.
   double cta_tile_cost(const std::array<int, 3>& warps) const;
 
  private:
@@ -51,7 +52,7 @@ class CtaTiling {
     int axis;        ///< axis that is cut; -1: one CTA tile
     int first_part;  ///< warp tiles of the smaller part along this axis
   };
-  /// Warp tiles along a, b, c that cover `extent`.
+  /// Returns the warp tiles along a, b, c that cover `extent`.
   std::array<int, 3> warp_tiles(const std::array<int, 3>& extent) const;
   const Choice& choose(const std::array<int, 3>& warp_tiles);
   void collect(const std::array<int, 3>& first, const std::array<int, 3>& warp_tiles, std::vector<CtaParticles>& tiles);
@@ -67,9 +68,9 @@ class ShapeSelector {
  public:
   /// `shapes`: one for each kernel, not empty.
   explicit ShapeSelector(const std::vector<Shape>& shapes);
-  /// The index in `shapes` of the best shape for `extent` [a, b, c]; the first one if several are equally good.
+  /// Returns the index in `shapes` of the best shape for `extent` [a, b, c]; the first one if several are equally good.
   std::size_t best(const std::array<int, 3>& extent);
-  /// The tilings of the shape with this index.
+  /// Returns the tilings of the shape with this index.
   CtaTiling& tiling(std::size_t shape) { return tilings_[shape]; }
 
  private:

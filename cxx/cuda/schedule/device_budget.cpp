@@ -117,7 +117,7 @@ TileSizes smaller(const TileSizes& sizes) {
   return {holes, half(particles)};
 }
 
-/// The part of the budget for panels and slabs of factors: the budget without workers and buffers.
+/// Returns the part of the budget for panels and slabs of factors: the budget without workers and buffers.
 std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                                   const PanelDemand& demand) {
   return budget - workers * worker_bytes - panel_slots(budget, demand) * demand.slot - demand.made_rows;

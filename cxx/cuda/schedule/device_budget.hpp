@@ -93,9 +93,9 @@ int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand&
 /// Returns the most memory that the panels of one launch may take, so that the panels of the next launch fit beside
 /// them.
 std::int64_t launch_limit(std::int64_t panel_bytes);
-/// The same limit for a panel cache that also stores panels that the device owns for its peers. `capacity`: size of the
-/// cache. `owned`: size of the owned panels. Returns the largest integer if all panels fit. Returns nullopt if the
-/// owned panels take too large a part, or if the panels of two launches do not fit beside them.
+/// Returns the same limit for a panel cache that also stores panels that the device owns for its peers. `capacity`:
+/// size of the cache. `owned`: size of the owned panels. Returns the largest integer if all panels fit. Returns nullopt
+/// if the owned panels take too large a part, or if the panels of two launches do not fit beside them.
 std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std::int64_t owned,
                                                       const PanelDemand& demand);
 

@@ -42,7 +42,7 @@ struct Arrangement {
 
   constexpr TRIFUSE_HOST_DEVICE IndexBit of_lane(int bit) const { return static_cast<int>(lane >> 4 * bit & 15u); }
   constexpr TRIFUSE_HOST_DEVICE IndexBit of_register(int bit) const { return static_cast<int>(reg >> 4 * bit & 15u); }
-  /// The bit of the lane, or of the register, that is this index bit; -1 if there is none.
+  /// Returns the bit of the lane, or of the register, that is this index bit; -1 if there is none.
   constexpr TRIFUSE_HOST_DEVICE int lane_bit_of(IndexBit wanted) const { return find(lane, lane_bits, wanted); }
   constexpr TRIFUSE_HOST_DEVICE int register_bit_of(IndexBit wanted) const { return find(reg, register_bits, wanted); }
 
@@ -61,7 +61,7 @@ constexpr TRIFUSE_HOST_DEVICE std::uint64_t packed_bits(IndexBit b0, IndexBit b1
   return at(b0, 0) | at(b1, 1) | at(b2, 2) | at(b3, 3) | at(b4, 4) | at(b5, 5);
 }
 
-/// The arrangement during a product. `axes`: the particle and the hole that stand alone.
+/// Returns the arrangement during a product. `axes`: the particle and the hole that stand alone.
 constexpr TRIFUSE_HOST_DEVICE Arrangement arrangement(const ProductAxes& axes) {
   const int y = axes.hole, p = first_other(y), q = second_other(y);
   const IndexBit y0 = hole_bit(y, 0), y1 = hole_bit(y, 1), p0 = hole_bit(p, 0), p1 = hole_bit(p, 1),
@@ -78,8 +78,8 @@ constexpr TRIFUSE_HOST_DEVICE Arrangement arrangement(const ProductAxes& axes) {
           packed_bits(bit_of_a(0), p1, bit_of_a(1), bit_of_b(0), bit_of_b(1), bit_of_b(2))};
 }
 
-/// The register of particles a and b of the warp tile in a lane, after a product in which c stands alone in A. Lanes,
-/// and the half, are those of accumulator_layout.hpp.
+/// Returns the register of particles a and b of the warp tile in a lane, after a product in which c stands alone in A.
+/// Lanes, and the half, are those of accumulator_layout.hpp.
 constexpr TRIFUSE_HOST_DEVICE int register_of_particles(int a, int b, int half) {
   return b * 8 + a / 2 * 4 + half * 2 + a % 2;
 }
@@ -94,7 +94,7 @@ constexpr TRIFUSE_HOST_DEVICE int register_of_particles(int a, int b, int half) 
 struct ArrangementChange {
   Arrangement from, to;
 
-  /// True if index bit `bit` of the register before becomes a bit of the lane.
+  /// Returns true if index bit `bit` of the register before becomes a bit of the lane.
   constexpr TRIFUSE_HOST_DEVICE bool enters(int register_bit) const {
     return to.lane_bit_of(from.of_register(register_bit)) >= 0;
   }
@@ -103,7 +103,8 @@ struct ArrangementChange {
     for (int b = 0; b < register_bits; ++b) count += enters(b) ? 1 : 0;
     return count;
   }
-  /// The n-th entering bit: its bit of the register before. The n-th leaving bit: its bit of the register afterwards.
+  /// Returns the n-th entering bit: its bit of the register before. The n-th leaving bit: its bit of the register
+  /// afterwards.
   constexpr TRIFUSE_HOST_DEVICE int entering(int n) const {
     for (int b = 0; b < register_bits; ++b) {
       if (enters(b) && n-- == 0) return b;
@@ -116,7 +117,7 @@ struct ArrangementChange {
     }
     return -1;
   }
-  /// Leaving bits of the lane before the change, and entering bits of the lane afterwards.
+  /// Returns the leaving bits of the lane before the change, and entering bits of the lane afterwards.
   constexpr TRIFUSE_HOST_DEVICE int given(int lane) const {
     int value = 0;
     for (int n = 0; n < moved_bits(); ++n) value |= (lane >> from.lane_bit_of(to.of_register(leaving(n))) & 1) << n;
@@ -156,23 +157,23 @@ struct ArrangementChange {
   constexpr std::array<unsigned, lane_bits> source_columns() const {
     return columns([this](int lane) { return source_lane(lane, 0); });
   }
-  /// True if every lane reads from itself in round 0.
+  /// Returns true if every lane reads from itself in round 0.
   constexpr TRIFUSE_HOST_DEVICE bool first_round_is_local() const {
     for (int lane = 0; lane < 32; ++lane) {
       if (source_lane(lane, 0) != lane) return false;
     }
     return true;
   }
-  /// True if one bit of the lane and one of the register change places. A lane then keeps half of its numbers in their
-  /// registers.
+  /// Returns true if one bit of the lane and one of the register change places. A lane then keeps half of its numbers
+  /// in their registers.
   constexpr TRIFUSE_HOST_DEVICE bool exchanges_pairs() const {
     bool same = moved_bits() == 1 && first_round_is_local();
     for (int lane = 0; lane < 32; ++lane) same = same && given(lane) == stored(lane);
     return same;
   }
-  /// Register before the change of group `group`, 0..2^(6-s)-1, with these entering bits. Register afterwards of the
-  /// same elements, with these leaving bits. The bits of the group are the index bits that stay in the register, in the
-  /// order before the change.
+  /// Returns the register before the change of group `group`, 0..2^(6-s)-1, with these entering bits. Register
+  /// afterwards of the same elements, with these leaving bits. The bits of the group are the index bits that stay in
+  /// the register, in the order before the change.
   constexpr TRIFUSE_HOST_DEVICE int source_register(int group, int entering_bits) const {
     int value = 0, of_group = 0, moved = 0;
     for (int b = 0; b < register_bits; ++b) {

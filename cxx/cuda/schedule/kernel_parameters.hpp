@@ -30,8 +30,8 @@ struct TaskData {
   double factor;                 ///< of all energies of the task
 };
 
-/// A task that is alone in its orbital space: its six tiles, of `extent` [a, b, c, i, j, k] orbitals, follow each
-/// other.
+/// Returns a task that is alone in its orbital space: its six tiles, of `extent` [a, b, c, i, j, k] orbitals, follow
+/// each other.
 constexpr TaskData single_task(const std::array<std::int32_t, 6>& extent) {
   TaskData task{};
   std::int32_t orbitals = 0;
@@ -73,7 +73,8 @@ constexpr TRIFUSE_HOST_DEVICE int equal_hole_blocks(const TaskData& task, const 
          ((task.equal_holes & 2) != 0 && cta_tile.hole_block[1] == cta_tile.hole_block[2] ? 2 : 0);
 }
 
-/// Number of spin-adapted targets that are computed for a CTA tile. `equal_blocks`: see equal_hole_blocks().
+/// Returns the number of spin-adapted targets that are computed for a CTA tile. `equal_blocks`: see
+/// equal_hole_blocks().
 ///
 /// An element of target t depends only on the hole of each particle: particle q has hole x_assignments[t][q]. If hole
 /// blocks are equal, a later target is therefore an earlier one with holes exchanged, and only the first targets are
@@ -86,7 +87,7 @@ struct TargetSource {
   int target;    ///< a computed one
   int order[3];  ///< of the holes
 };
-/// The computed target from which target `t`, 0..5, is read.
+/// Returns the computed target from which target `t`, 0..5, is read.
 constexpr TRIFUSE_HOST_DEVICE TargetSource target_source(int equal_blocks, int t) {
   constexpr auto holes_of = assignments;
   if (equal_blocks == 3) {

@@ -37,7 +37,7 @@ inline constexpr int hole_block = 4;
 /// Number of particles in a fragment of B.
 inline constexpr int particle_pair = 2;
 
-/// n / size, rounded up.
+/// Returns n / size, rounded up.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t ceil_div(std::int64_t n, std::int64_t size) {
   return (n + size - 1) / size;
 }
@@ -53,7 +53,7 @@ struct UnitLine {
 struct SingleFragments {
   static constexpr int a_particles = 1;                        ///< particles of a unit of A
   static constexpr int b_first = 1, b_second = particle_pair;  ///< particles p and p' of a unit of B
-  /// Line 0..7 of a unit of B: a column of the fragment.
+  /// Returns line 0..7 of a unit of B: a column of the fragment.
   static constexpr TRIFUSE_HOST_DEVICE UnitLine b_line(int line) {
     return {0, line % particle_pair, line / particle_pair};
   }
@@ -77,15 +77,17 @@ struct Fp64 : SingleFragments {
   /// Elements in the k-tile of one unit of A, of B.
   static constexpr int a_k_tile = slices * rows * k_tile_depth, b_k_tile = slices * columns * k_tile_depth;
 
-  /// Slice `slice` of the number `x`.
+  /// Returns slice `slice` of the number `x`.
   static constexpr TRIFUSE_HOST_DEVICE Operand slice_of(double x, [[maybe_unused]] int slice) { return x; }
 
-  /// Offset of (row, k) in the k-tile of a fragment of A: [k / 4, lane, row / 8] with lane = 4 (row % 8) + k % 4.
+  /// Returns the offset of (row, k) in the k-tile of a fragment of A: [k / 4, lane, row / 8] with lane = 4 (row % 8) +
+  /// k % 4.
   static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k, [[maybe_unused]] int slice) {
     const int lane = row % 8 * 4 + k % 4;
     return (k / 4 * 32 + lane) * 2 + row / 8;
   }
-  /// Offset of (k, column) in the k-tile of a fragment of B: [k / 8, lane, k % 8 / 4] with lane = 4 column + k % 4.
+  /// Returns the offset of (k, column) in the k-tile of a fragment of B: [k / 8, lane, k % 8 / 4] with lane = 4 column
+  /// + k % 4.
   static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column, [[maybe_unused]] int slice) {
     const int lane = column * 4 + k % 4;
     return (k / k_step * 32 + lane) * 2 + k % k_step / 4;
@@ -109,9 +111,10 @@ struct OperandFormat {
   std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one unit of A, of B
   std::int32_t a_particles, b_first, b_second;  ///< particles of a unit, see SingleFragments
   auto operator<=>(const OperandFormat&) const = default;
-  /// Bytes that a left or right panel takes for each number, all slices together, without scales.
+  /// Returns the number of bytes that a left or right panel takes for each number, all slices together, without scales.
   constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * b_first * b_second * k_tile_depth); }
-  /// Bytes of a k-tile of A for each particle, and of a k-tile of B for each particle p and each pair of particles p'.
+  /// Returns the number of bytes of a k-tile of A for each particle, and of a k-tile of B for each particle p and each
+  /// pair of particles p'.
   constexpr int a_bytes_per_particle() const { return a_k_tile_bytes / a_particles; }
   constexpr int b_bytes_per_pair() const { return b_k_tile_bytes / (b_first * b_second / particle_pair); }
 };
@@ -148,7 +151,7 @@ struct Packing {
   std::int32_t outer_begin, outer_count;  ///< outer_begin is a multiple of `hole_block`
 };
 
-/// K-tiles that cover `contracted` contracted indices.
+/// Returns the number of k-tiles that cover `contracted` contracted indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t k_tile_count(std::int64_t contracted) {
   return ceil_div(contracted, Precision::k_tile_depth);
@@ -161,7 +164,7 @@ struct PackedSizes {
   int a_k_tile, b_k_tile, vvoo_holes;  ///< size of the k-tile of a unit of A, of B, and of 4 x 4 holes of a vvoo block
 };
 
-/// Size of the whole packed panel, zeros included.
+/// Returns the size of the whole packed panel, zeros included.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const PackedSizes& sizes) {
   switch (p.kind) {
     case PanelKind::left:
@@ -181,22 +184,22 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const P
          sizes.vvoo_holes;
 }
 
-/// Elements of the whole packed panel, zeros included.
+/// Returns the number of elements of the whole packed panel, zeros included.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p) {
   return packed_size(p, {Precision::k_tile_depth, Precision::a_particles, Precision::b_first, Precision::b_second,
                          Precision::a_k_tile, Precision::b_k_tile, hole_block * hole_block});
 }
 
-/// Bytes of the whole packed panel, zeros included.
+/// Returns the number of bytes of the whole packed panel, zeros included.
 constexpr std::int64_t packed_bytes(const Packing& p, const OperandFormat& format) {
   return packed_size(p,
                      {format.k_tile_depth, format.a_particles, format.b_first, format.b_second, format.a_k_tile_bytes,
                       format.b_k_tile_bytes, hole_block * hole_block * static_cast<int>(sizeof(double))});
 }
 
-/// Offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, unit of p), in elements. `h2_blocks`,
-/// `k_tiles`, `units`: extents of these indices.
+/// Returns the offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, unit of p), in elements.
+/// `h2_blocks`, `k_tiles`, `units`: extents of these indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t left_k_tile(std::int64_t h1_block, std::int64_t h2_blocks,
                                                        std::int64_t h2_block, std::int64_t k_tiles, std::int64_t k_tile,
@@ -204,8 +207,8 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t left_k_tile(std::int64_t h1_block, st
   return (((h1_block * h2_blocks + h2_block) * k_tiles + k_tile) * units + unit) * Precision::a_k_tile;
 }
 
-/// Offset in a packed right panel of the k-tile of (h_block, k_tile, unit of p, unit of p'), in elements. `k_tiles`,
-/// `units`, `units2`: extents of these indices.
+/// Returns the offset in a packed right panel of the k-tile of (h_block, k_tile, unit of p, unit of p'), in elements.
+/// `k_tiles`, `units`, `units2`: extents of these indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t right_k_tile(std::int64_t h_block, std::int64_t k_tiles, std::int64_t k_tile,
                                                         std::int64_t units, std::int64_t unit, std::int64_t units2,
@@ -213,8 +216,8 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t right_k_tile(std::int64_t h_block, st
   return (((h_block * k_tiles + k_tile) * units + unit) * units2 + unit2) * Precision::b_k_tile;
 }
 
-/// Offset in a packed vvoo block of the 4 x 4 holes of (h1_block, h2_block, p1, p2), in elements. `h2_blocks`, `p1s`,
-/// `p2s`: extents of these indices.
+/// Returns the offset in a packed vvoo block of the 4 x 4 holes of (h1_block, h2_block, p1, p2), in elements.
+/// `h2_blocks`, `p1s`, `p2s`: extents of these indices.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t vvoo_block(std::int64_t h1_block, std::int64_t h2_blocks,
                                                       std::int64_t h2_block, std::int64_t p1s, std::int64_t p1,
                                                       std::int64_t p2s, std::int64_t p2) {
@@ -230,7 +233,7 @@ struct PackedIndices {
   bool inside;          ///< false: the element only fills up a fragment and is zero, or it is part of a scale
 };
 
-/// The n-th of the packed_size_of_part(p) elements that are filled from the source of `p`.
+/// Returns the n-th of the packed_size_of_part(p) elements that are filled from the source of `p`.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std::int64_t n) {
   const int outer_blocks = static_cast<int>(ceil_div(p.outer_count, hole_block));
@@ -307,7 +310,7 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t raw_offset(const Packing& p, const Pa
   return raw;
 }
 
-/// Elements of the packed panel that are filled from the source of `p`, zeros included.
+/// Returns the number of elements of the packed panel that are filled from the source of `p`, zeros included.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size_of_part(const Packing& p) {
   Packing part = p;

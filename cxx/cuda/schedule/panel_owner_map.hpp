@@ -14,7 +14,7 @@
 
 namespace trifuse::gpu {
 
-/// The name of a slab of factors. Slabs have one format, and their indices one order.
+/// Returns the name of a slab of factors. Slabs have one format, and their indices one order.
 inline PanelName slab_name(const PanelKey& key) {
   return {key, false, {}};
 }
@@ -29,9 +29,9 @@ class PanelOwnerMap {
   /// that owns all packed panels of a host panel with this extent; -1 if no GPU owns them.
   PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
                 const std::function<int(const PanelExtent&)>& owner_of);
-  /// The map of slabs of factors, as slab_shape() describes them; empty if there are none. `owners`: numbers of the
-  /// GPUs that exchange slabs, in any order, with repetitions, and with -1 for no GPU. SlabDealer gives each GPU about
-  /// the same amount, wherever the memory of the host has the slabs.
+  /// Returns the map of slabs of factors, as slab_shape() describes them; empty if there are none. `owners`: numbers of
+  /// the GPUs that exchange slabs, in any order, with repetitions, and with -1 for no GPU. SlabDealer gives each GPU
+  /// about the same amount, wherever the memory of the host has the slabs.
   static PanelOwnerMap of_slabs(const PanelLayout& panels, std::span<const int> owners);
 
   struct Location {
@@ -41,9 +41,9 @@ class PanelOwnerMap {
   };
   /// Returns nullopt if no GPU owns the panel.
   std::optional<Location> find(const PanelName& name) const;
-  /// The panels of an owner, in the order of their offsets and without gaps. Empty if it owns none.
+  /// Returns the panels of an owner, in the order of their offsets and without gaps. Empty if it owns none.
   const std::vector<PanelName>& panels_of(int owner) const;
-  /// Bytes of all panels of an owner.
+  /// Returns the number of bytes of all panels of an owner.
   std::int64_t bytes(int owner) const;
 
  private:

@@ -30,7 +30,7 @@ inline constexpr int products_per_target = 9;
 constexpr TRIFUSE_HOST_DEVICE int product_index(int particle, int hole) {
   return particle * 3 + hole;
 }
-/// The axes of the product with this index, 0..8.
+/// Returns the axes of the product with this index, 0..8.
 constexpr ProductAxes axes_of_product(int index) {
   return {index / 3, index % 3};
 }
@@ -39,13 +39,13 @@ constexpr ProductAxes axes_of_product(int index) {
 template <typename Schedule>
 inline constexpr int product_count = static_cast<int>(Schedule::products.size());
 
-/// Product `n` of a schedule.
+/// Returns product `n` of a schedule.
 template <typename Schedule>
 constexpr ProductAxes product_axes(int n) {
   return Schedule::products[static_cast<std::size_t>(n)];
 }
 
-/// True if all axes are 0..2, no product occurs twice, and there is at least one product.
+/// Returns true if all axes are 0..2, no product occurs twice, and there is at least one product.
 template <typename Schedule>
 constexpr bool is_valid_schedule() {
   bool seen[products_per_target] = {};
@@ -58,12 +58,12 @@ constexpr bool is_valid_schedule() {
   return product_count<Schedule> > 0;
 }
 
-/// Sign of a product in the spin-orbital target. It is the sign of both doubles terms with these axes.
+/// Returns the sign of a product in the spin-orbital target. It is the sign of both doubles terms with these axes.
 constexpr int product_sign(const ProductAxes& axes) {
   return -alone_sign(axes.particle, axes.hole);
 }
 
-/// True if product n + 1 of a schedule has another sign than product n.
+/// Returns true if product n + 1 of a schedule has another sign than product n.
 template <typename Schedule>
 constexpr bool sign_changes_after(int n) {
   return product_sign(product_axes<Schedule>(n)) != product_sign(product_axes<Schedule>(n + 1));
@@ -74,7 +74,7 @@ constexpr bool sign_changes_after(int n) {
 template <typename Schedule>
 inline constexpr int final_sign = product_sign(product_axes<Schedule>(product_count<Schedule> - 1));
 
-/// One bit for each product of a schedule: 1 if its sign is not that of the last product.
+/// Returns one bit for each product of a schedule: 1 if its sign is not that of the last product.
 template <typename Schedule>
 constexpr std::uint32_t other_signs() {
   std::uint32_t bits = 0;
@@ -84,7 +84,7 @@ constexpr std::uint32_t other_signs() {
   return bits;
 }
 
-/// How often lanes exchange accumulators in a schedule: how often the hole changes.
+/// Returns how often lanes exchange accumulators in a schedule: how often the hole changes.
 template <typename Schedule>
 constexpr int lane_exchanges() {
   int count = 0;
@@ -106,7 +106,7 @@ struct PackedAxes {
     return word;
   }
   static constexpr std::uint32_t particles = pack(&ProductAxes::particle), holes = pack(&ProductAxes::hole);
-  /// The axes of product `n`.
+  /// Returns the axes of product `n`.
   static constexpr TRIFUSE_HOST_DEVICE ProductAxes at(int n) {
     return {static_cast<int>(particles >> bits * n & 3u), static_cast<int>(holes >> bits * n & 3u)};
   }
@@ -127,7 +127,7 @@ struct RoundSchedule {
 };
 static_assert(product_count<RoundSchedule> == products_per_target && lane_exchanges<RoundSchedule>() == 2);
 
-/// True if a schedule consists of rounds: the particles 0, 1, 2 with the same hole.
+/// Returns true if a schedule consists of rounds: the particles 0, 1, 2 with the same hole.
 template <typename Schedule>
 constexpr bool has_rounds() {
   bool rounds = product_count<Schedule> % 3 == 0;

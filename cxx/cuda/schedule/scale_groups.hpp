@@ -19,7 +19,7 @@ struct ScaleGroup {
   int contracted;  ///< first contracted index
 };
 
-/// Scale groups that are filled from the source of `p`, a left or right panel.
+/// Returns the number of scale groups that are filled from the source of `p`, a left or right panel.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t scale_groups_of_part(const Packing& p) {
   Packing part = p;
@@ -30,7 +30,7 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t scale_groups_of_part(const Packing& p
   return packed_size<Precision>(part) / k_tile / k_tiles * ceil_div(k_tiles, Precision::scaled_k_tiles);
 }
 
-/// The n-th of the scale_groups_of_part(p) groups.
+/// Returns the n-th of the scale_groups_of_part(p) groups.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int64_t n) {
   const bool left = p.kind == PanelKind::left;

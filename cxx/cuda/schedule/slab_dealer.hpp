@@ -9,8 +9,8 @@
 
 namespace trifuse::gpu {
 
-/// True if a GPU keeps a slab in its memory for its peers. `offset`: bytes of the slabs that it owns
-/// before this one, each rounded as Arena does. `bytes`: size of the slab. `limit`: most bytes that the GPU owns.
+/// Returns true if a GPU keeps a slab in its memory for its peers. `offset`: bytes of the slabs that it owns before
+/// this one, each rounded as Arena does. `bytes`: size of the slab. `limit`: most bytes that the GPU owns.
 inline bool owner_keeps(std::int64_t offset, std::int64_t bytes, std::int64_t limit) {
   return offset + Arena::rounded(bytes) <= limit;
 }

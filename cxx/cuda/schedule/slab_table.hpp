@@ -37,7 +37,7 @@ class SlabTable {
   void forget(const PanelKey& key);
   bool contains(const PanelKey& key) const { return slabs_.contains(key); }
   std::int64_t used() const { return arena_.used(); }  ///< bytes
-  /// Size of a range that always has room for this list, in bytes.
+  /// Returns the size of a range that always has room for this list, in bytes.
   static std::int64_t required(std::span<const Wanted> slabs);
 
  private:

@@ -28,8 +28,8 @@ struct SplitHalf : SingleFragments {
   static constexpr int k_tile_depth = k_step * k_tile_steps;
   static constexpr int scaled_k_tiles = 2;
   static constexpr int scale_elements = 8;  ///< one float and padding, together 16 bytes
-  /// True if a stored scale is the power of two times 1 + 2^-23, to make up for truncation. Matrix units cut off the
-  /// last bits of sums, on average half a unit of the last place. In a scale group of n k-steps up to 3 n - 2
+  /// Returns true if a stored scale is the power of two times 1 + 2^-23, to make up for truncation. Matrix units cut
+  /// off the last bits of sums, on average half a unit of the last place. In a scale group of n k-steps up to 3 n - 2
   /// instructions do this to the whole sum. For n = 4 the sum is too small by up to 4e-7 of its value, and by about
   /// half of this on average. The scales restore most of the average: A in groups of more than one k-step, B in groups
   /// of more than three. `is_a`: true for A. `k_steps`: of the group.
@@ -39,14 +39,15 @@ struct SplitHalf : SingleFragments {
   static constexpr int a_k_tile = slices * rows * k_tile_depth + scale_elements,
                        b_k_tile = slices * columns * k_tile_depth + scale_elements;
 
-  /// Offset of (row, k) in the k-tile of a fragment of A: [k / 16, slice, lane, k % 16 / 8, row / 8, k % 2] with lane =
-  /// 4 (row % 8) + k % 8 / 2. So a lane loads each slice of a k-step with one 16-byte load, and without moves.
+  /// Returns the offset of (row, k) in the k-tile of a fragment of A: [k / 16, slice, lane, k % 16 / 8, row / 8, k % 2]
+  /// with lane = 4 (row % 8) + k % 8 / 2. So a lane loads each slice of a k-step with one 16-byte load, and without
+  /// moves.
   static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k, int slice) {
     const int lane = row % 8 * 4 + k % 8 / 2;
     return ((k / k_step * slices + slice) * 32 + lane) * 8 + k % k_step / 8 * 4 + row / 8 * 2 + k % 2;
   }
-  /// Offset of (k, column) in the k-tile of a fragment of B: [k / 16, lane, slice, k % 16 / 8, k % 2] with lane =
-  /// 4 column + k % 8 / 2. So a lane loads both slices of a k-step with one 16-byte load.
+  /// Returns the offset of (k, column) in the k-tile of a fragment of B: [k / 16, lane, slice, k % 16 / 8, k % 2] with
+  /// lane = 4 column + k % 8 / 2. So a lane loads both slices of a k-step with one 16-byte load.
   static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column, int slice) {
     const int lane = column * 4 + k % 8 / 2;
     return (k / k_step * 32 + lane) * 8 + slice * 4 + k % k_step / 8 * 2 + k % 2;
@@ -63,7 +64,7 @@ struct SplitHalf : SingleFragments {
     return element / 256 * k_step + element / 2 % 2 * 8 + element / 8 % 4 * 2 + element % 2;
   }
 
-  /// The FP16 number nearest to x, ties to even; NaN if there is none.
+  /// Returns the FP16 number nearest to x, ties to even; NaN if there is none.
   static constexpr TRIFUSE_HOST_DEVICE double nearest(double x) {
     const double magnitude = x < 0.0 ? -x : x;
     if (!(magnitude < 65520.0)) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
@@ -71,7 +72,7 @@ struct SplitHalf : SingleFragments {
     const double shifter = 1.5 * power_of_two(52 + std::max(exponent_of(x) - 10, -24));
     return (x + shifter) - shifter;
   }
-  /// The bits of `x`, an FP16 number.
+  /// Returns the bits of `x`, an FP16 number.
   static constexpr TRIFUSE_HOST_DEVICE Operand bits_of(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const unsigned sign = static_cast<unsigned>(bits >> 63) << 15;
@@ -82,7 +83,7 @@ struct SplitHalf : SingleFragments {
     return static_cast<Operand>(sign | static_cast<unsigned>(exponent + 15) << 10 |
                                 (static_cast<unsigned>(bits >> 42) & 0x3ffu));
   }
-  /// Slice `slice` of the scaled number `x`.
+  /// Returns slice `slice` of the scaled number `x`.
   static constexpr TRIFUSE_HOST_DEVICE Operand slice_of(double x, int slice) {
     const double high = nearest(x);
     return bits_of(slice == 0 ? high : nearest(x - high));
@@ -96,14 +97,14 @@ struct SplitHalf : SingleFragments {
   static constexpr TRIFUSE_HOST_DEVICE double power_of_two(int exponent) {
     return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }
-  /// Element `n` of the scale: a part of the float 2^-shift, or 2^-shift (1 + 2^-23) if `larger`, in the byte order of
-  /// the device, then zeros.
+  /// Returns element `n` of the scale: a part of the float 2^-shift, or 2^-shift (1 + 2^-23) if `larger`, in the byte
+  /// order of the device, then zeros.
   static constexpr TRIFUSE_HOST_DEVICE Operand scale_element(int shift, bool larger, int n) {
     return static_cast<Operand>(n == 0 ? (larger ? 1 : 0) : n == 1 ? (127 - shift) << 7 : 0);
   }
 
  private:
-  /// Exponent of the leading bit; -1023 for zeros and for numbers below 2^-1022.
+  /// Returns the exponent of the leading bit; -1023 for zeros and for numbers below 2^-1022.
   static constexpr TRIFUSE_HOST_DEVICE int exponent_of(double x) {
     return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
   }

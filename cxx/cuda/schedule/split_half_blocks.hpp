@@ -25,7 +25,7 @@ struct SplitHalfBlocks : SplitHalf {
   static constexpr int a_k_tile = data + scale_elements, b_k_tile = a_k_tile;
   static_assert(a_particles * rows == lines && b_first * b_second * hole_block == lines);
 
-  /// Line of a unit of B.
+  /// Returns line of a unit of B.
   static constexpr TRIFUSE_HOST_DEVICE UnitLine b_line(int line) {
     const int pair = line / core;
     return {pair % 2 * particle_pair + line % particle_pair, pair / 2, line % core / particle_pair};
@@ -55,7 +55,7 @@ struct SplitHalfBlocks : SplitHalf {
   static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) { return a_contracted(element); }
 };
 
-/// The precision of operands in this format, as users name it.
+/// Returns the precision of operands in this format, as users name it.
 constexpr Precision precision_of(const OperandFormat& format) {
   const bool split = format == format_of<SplitHalf>() || format == format_of<SplitHalfBlocks>();
   return split ? Precision::mixed : Precision::fp64;

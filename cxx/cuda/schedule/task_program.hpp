@@ -56,17 +56,17 @@ struct TaskProgram {
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, const OperandFormat& format,
                    ContractionList& contractions, TaskProgram& program);
 
-/// Shape and strides of a whole panel in the host's memory. `stride`: doubles from one row of the host's panel to
-/// the next; not used for vvoo blocks.
+/// Returns the shape and strides of a whole panel in the host's memory. `stride`: doubles from one row of the host's
+/// panel to the next; not used for vvoo blocks.
 Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride);
-/// The same packing for a source with rows of contracted indices that are `row_stride` doubles apart. `packing`: its
-/// strides are those of a source with rows of one double.
+/// Returns the same packing for a source with rows of contracted indices that are `row_stride` doubles apart.
+/// `packing`: its strides are those of a source with rows of one double.
 inline Packing with_row_stride(Packing packing, std::int64_t row_stride) {
   for (std::int64_t& stride : packing.stride) stride *= row_stride;
   return packing;
 }
-/// The packing of a vvoo block for a source whose rows, of `length` particles p' each, are `row_stride` doubles apart.
-/// `packing`: that of a source without gaps.
+/// Returns the packing of a vvoo block for a source whose rows, of `length` particles p' each, are `row_stride` doubles
+/// apart. `packing`: that of a source without gaps.
 inline Packing with_longer_rows(Packing packing, std::int64_t length, std::int64_t row_stride) {
   // The stride of p' is 1. With rows of length 1 there is only one p'.
   for (std::int64_t& stride : packing.stride) {
@@ -74,7 +74,7 @@ inline Packing with_longer_rows(Packing packing, std::int64_t length, std::int64
   }
   return packing;
 }
-/// Bytes of the packed panel on the device.
+/// Returns the number of bytes of the packed panel on the device.
 std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name);
 
 }
