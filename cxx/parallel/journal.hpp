@@ -27,7 +27,7 @@ class Journal {
  public:
   /// Opens a journal and reads the finished tasks from all its files. All ranks then have the same finished tasks with
   /// the same energies. If several files contain a task, the energies come from the lowest rank that has read such a
-  /// file. Collective if `communicator` is not null. Throws as `JournalFile`, on every rank.
+  /// file. Collective if `communicator` is not null. Throws what `JournalFile` throws, on every rank.
   ///
   /// `path`: name of the file of rank 0. `key`: the calculation to which the energies must belong. `communicator`: null
   /// for a single process. `writes`: true if this rank will call `append`; its file is created if it does not exist.
@@ -43,7 +43,7 @@ class Journal {
 
   /// Returns true if the task was finished when the journal was opened. Its energies are then in `energies(task)`.
   bool finished(std::size_t task) const { return finished_[task]; }
-  /// Energies of a finished task, energies[omega2], hartree. Zeros if the task was not finished.
+  /// Returns the energies of a finished task, energies[omega2], hartree; zeros if the task was not finished.
   std::span<const TaskEnergy> energies(std::size_t task) const {
     return std::span(energies_).subspan(task * key_.energies_per_task, key_.energies_per_task);
   }
@@ -60,16 +60,16 @@ class Journal {
 
   /// Returns the name of the file of rank 0, as the constructor got it.
   const std::string& path() const { return path_; }
-  /// Warnings for the user in one text, the same on all ranks; empty if there is none. One says that records of the
-  /// files are damaged and not used.
+  /// Returns all warnings for the user as one text, the same on all ranks; empty if there is none. A warning says,
+  /// e.g., that records of the files are damaged and not used.
   const std::string& warning() const { return warning_; }
 
  private:
-  /// What the files showed that a rank has read, as numbers that ranks can exchange.
+  /// What a rank has learnt from the files that it has read, as numbers that ranks can exchange.
   struct FilesOfRank {
     double unlocked = 0.0;                ///< number of files without a lock
-    double records = 0.0, damaged = 0.0;  ///< as in JournalFileState, all files together
-    double writer = 0.0, byte = 0.0;      ///< where the first damaged record begins: the rank that wrote its file, byte
+    double records = 0.0, damaged = 0.0;  ///< as in JournalFileState, for all these files together
+    double writer = 0.0, byte = 0.0;      ///< the first damaged record: rank that wrote its file, first byte
     void add(int rank, const JournalFileState& file);
   };
   /// Reads the files that are assigned to this rank and adds what they show to `seen`.

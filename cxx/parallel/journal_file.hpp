@@ -28,18 +28,18 @@ struct JournalKey {
   bool operator==(const JournalKey&) const = default;
 };
 
-/// What the reading of a file showed.
+/// What Trifuse has learnt from reading a file.
 struct JournalFileState {
   bool locked = false;            ///< false if the file system has no locks; other runs may then use the file, too
   std::size_t records = 0;        ///< number of whole records, damaged ones included
-  std::size_t damaged = 0;        ///< number of these whose checksum is wrong
+  std::size_t damaged = 0;        ///< number of records whose checksum is wrong
   std::size_t first_damaged = 0;  ///< byte of the file where the first damaged record begins; 0 if there is none
 };
 
 /// One file with energies of finished tasks: a header, then one record with a checksum for each task. Records are
 /// appended when tasks finish. If a kill cuts the last record short, it is dropped. A whole record with a wrong
-/// checksum is damage: it is not used and counted in the state of the file, and the next record takes its place. The
-/// records behind it are used.
+/// checksum is damaged: it is counted in the state of the file and not used, and the next record that is appended
+/// replaces it. The records behind it are used.
 class JournalFile {
  public:
   /// Receives one record of a file. `task`: number of the task in the plan. `by`: the kind of worker that computed it.
@@ -108,7 +108,7 @@ class JournalFile {
   int file_ = -1;
   JournalFileState state_;
   std::size_t end_ = 0;             ///< end of the last valid record
-  std::vector<std::size_t> holes_;  ///< where damaged records begin that the next records replace
+  std::vector<std::size_t> holes_;  ///< begins of damaged records; the next records replace these
   double last_sync_ = 0.0;
 };
 

@@ -22,7 +22,7 @@ void set_mixed_kernel(const gpu::MixedKernelModel& kernel, MachineModel& machine
   machine.mixed_target_spin_adapted = kernel.target.spin_adapted;
 }
 
-/// Returns a node of eight H200 GPUs. The numbers of the GPU were measured on an H200
+/// Returns the model of a node with eight H200 GPUs. The numbers of the GPU were measured on an H200
 /// (drivers/docs/performance-gpu.md).
 MachineModel h200() {
   MachineModel m;
@@ -91,7 +91,7 @@ MachineModel scaled(const gpu::GpuModel& sheet) {
   return m;
 }
 
-/// Allowed range of a number. No machine is outside, and predictions would overflow.
+/// The allowed range of a number. No machine has a number outside, and with one predictions would overflow.
 struct Limits {
   double least, most;
 };

@@ -7,11 +7,11 @@
 
 #include "tce_tiles/tiles/tile_space.hpp"
 
-/// Names and axes of the arrays of the Trifuse dump. See tce_tiles/docs/dump-format.md. In all functions, `restricted`
-/// is true for a dump with a restricted reference.
+/// Names and axes of the arrays of the Trifuse dump. See tce_tiles/docs/dump-format.md. In all functions `restricted`
+/// is true if the reference of the dump is restricted.
 namespace trifuse {
 
-/// Returns the class of the holes or of the particles of a spin.
+/// hole_class() returns the class of the holes of a spin, particle_class() that of the particles.
 OrbitalClass hole_class(Spin s);
 OrbitalClass particle_class(Spin s);
 /// Returns the name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
@@ -31,7 +31,7 @@ struct ArraySpec {
 };
 
 /// Returns the array of a kind. `first`, `second`: spins of the two electrons; t1 uses only `first`. A restricted dump
-/// has arrays for `Spin::alpha`, `Spin::beta` only, and for t1 twice `Spin::alpha`. `antisymmetrised`: true for the
+/// has an array only for `first` = alpha and `second` = beta; t1 has alpha for both. `antisymmetrised`: true for the
 /// `asym_` array, which exists only for integrals of equal spins in an unrestricted dump.
 ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised = false);
 /// Returns all arrays of amplitudes.
@@ -41,7 +41,7 @@ std::vector<ArraySpec> integral_arrays(bool restricted);
 /// Returns the `asym_` array that may replace `spec`, or nullopt if there is none.
 std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec);
 /// Returns the arrays of (ij|ab), not antisymmetrised. An unrestricted dump has them for equal spins only. A dump may
-/// omit them: triples do not need them, but the equation of the single excitations does.
+/// omit them. Triples do not need them; the equation of the single excitations does.
 std::vector<ArraySpec> exchange_arrays(bool restricted);
 
 /// Returns the name of a dataset of one class, e.g. `eps_occ` or `irrep_vir_b`. `stem` is its first part, e.g. `eps`.
@@ -61,7 +61,7 @@ struct FactorSpec {
 /// Returns the factors that a dump may have instead of integrals.
 std::vector<FactorSpec> factor_arrays(bool restricted);
 
-/// Returns the names of all arrays that a dump may have, optional ones too.
+/// Returns the names of all arrays that a dump may have, optional arrays included.
 std::vector<std::string> array_names(bool restricted);
 
 }

@@ -28,7 +28,7 @@ BandCache::Band BandCache::band(int id, const DenseArray& array, const std::arra
       found = entry->band;
     } else {
       bytes_ += recent_.add(key, {size * sizeof(double), promise.get_future().share()}).bytes;
-      // A block may need two bands, and the same thread needs both again for the next block.
+      // A block may need two strips, and its thread needs both again for the next block.
       const std::size_t min_bands = 2 * static_cast<std::size_t>(available_threads());
       while (bytes_ > capacity_ && recent_.size() > min_bands) evict(*recent_.oldest());
     }

@@ -14,23 +14,23 @@
 
 namespace trifuse {
 
-/// Reads bands of rank-4 arrays and keeps the most recently used bands in memory. A band is a box that spans the
+/// Reads strips of rank-4 arrays and keeps the most recently used strips in memory. A strip is a box that spans the
 /// whole last axis.
 ///
-/// A block needs only a few neighbouring elements of each row. A band consists of few and long runs of a file, and it
-/// also holds the blocks that differ in the last tile only. Thread-safe: one thread reads a band, and other threads
-/// that need the band wait for it.
+/// A block needs only a few neighbouring elements of each row. A strip consists of few and long pieces of a file, and
+/// it also contains the blocks that differ in the last tile only. Thread-safe: one thread reads a strip, and other
+/// threads that need it wait.
 class BandCache {
  public:
-  /// A band in C order. The buffer may be longer than the band.
+  /// A strip in C order. The buffer may be longer than the strip.
   using Band = std::shared_ptr<const Buffer>;
 
-  /// Keeps bands of at most `bytes` bytes in total, but always two bands per OpenMP thread.
+  /// Keeps strips of at most `bytes` bytes in total, but always two strips per OpenMP thread.
   explicit BandCache(std::size_t bytes) : capacity_(bytes) {}
 
-  /// Returns the band of `count` elements from `offset` on along the first three axes. `id` identifies the array; it
-  /// must be different for each array. For one `id` and `offset` the caller must always use the same `count`. Throws
-  /// InputError if a value is not finite.
+  /// Returns the strip of `count` elements from `offset` on along the first three axes. `id`: a number that no other
+  /// array has. Calls with the same `id` and `offset` must have the same `count`. Throws InputError if a value is not
+  /// finite.
   Band band(int id, const DenseArray& array, const std::array<std::int64_t, 3>& offset,
             const std::array<std::int64_t, 3>& count);
 
@@ -44,15 +44,15 @@ class BandCache {
     std::shared_future<Band> band;
   };
 
-  /// The memory of bands that are no longer in use, for new bands.
+  /// The memory of strips that are no longer in use. New strips take it.
   struct Pool {
     std::mutex mutex;
     BufferPool buffers;
   };
 
-  /// Removes a band. The caller must hold `mutex_`.
+  /// Removes a strip. The caller must hold `mutex_`.
   void evict(const Key& key);
-  /// Returns a buffer of at least `doubles` elements, from the pool or new.
+  /// Returns a buffer of at least `doubles` elements, from the pool if it has one.
   std::shared_ptr<Buffer> take_buffer(std::size_t doubles) const;
 
   const std::size_t capacity_;

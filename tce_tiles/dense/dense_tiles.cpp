@@ -23,26 +23,26 @@
 namespace trifuse {
 namespace {
 
-/// An array of the dump.
+/// An array of the input.
 struct Array {
-  int id;  ///< key of its bands in the cache
+  int id;  ///< number of the array in the keys of the cache
   ArraySpec spec;
   std::shared_ptr<const DenseArray> data;
 };
 
 /// The block that a caller wants, while it is computed.
 struct TargetBlock {
-  std::array<int, 4> tiles;  ///< in the order of its indices
+  std::array<int, 4> tiles;  ///< its tiles, in the order of its indices
   double* data;              ///< its elements in C order
 };
 
-/// The elements of a box of an array in memory, or a part of the array that contains the box.
+/// The elements of a box of an array, in memory.
 struct BoxElements {
   const double* first;                 ///< the first element of the box
   std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis, in elements
 };
 
-/// A box of a block that is computed. Its last index in the order of the block is contiguous.
+/// The place of a box in the block that is computed. The last index of the block is contiguous.
 struct TargetBox {
   double* first;                       ///< the first element of the box
   std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis of the array, in elements
@@ -169,12 +169,12 @@ class DenseTiles final : public DenseSource {
     return {t, block.data()};
   }
 
-  /// Throws InputError if an element of a block is not finite. `array`: an array of the block. The elements of bands
-  /// have been checked when they were read.
+  /// Throws InputError if an element of a block is not finite. `array`: an array of the block. Does nothing for an
+  /// array that is read in strips: its elements were checked when they were read.
   static void check_block(std::span<const double> block, const DenseArray& array) {
     if (array.access() == DenseArray::Access::boxes) check_finite(block, array.label());
   }
-  /// Return the array that they have read.
+  /// The functions add_ add to the target. The first two return the array that they have read.
   const DenseArray& add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
   const DenseArray& add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
                                    const TargetBlock& target) const;
@@ -280,9 +280,9 @@ bool DenseTiles::has_exchange_integrals() const {
   return all;
 }
 
-/// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s lower tiles. For an
-/// antisymmetrised array, the caller adds the first (direct) of the two integrals only; the order of axes is then right
-/// for the array.
+/// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s are lower tiles. From an
+/// antisymmetrised array, the caller adds only the first (direct) of the two integrals, whose order of axes is that of
+/// the array.
 const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
   auto [p, q, r, s] = integral;
   const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
@@ -291,7 +291,7 @@ const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const
       space(s) == Space::particle) {
     return add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
   }
-  // Every other array has a pair of one occupied and one virtual orbital as its first pair.
+  // In every other array the first pair has one occupied and one virtual orbital.
   if (space(p) == space(q)) {
     std::swap(p, r);
     std::swap(q, s);
@@ -310,7 +310,7 @@ const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const
   return add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
 }
 
-/// Adds sign * array to the target. Axis k of the array runs over tile `axes[k]` of the target.
+/// Adds sign * array to the target. Axis k of the array belongs to tile `axes[k]` of the target.
 const DenseArray& DenseTiles::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
                                              const TargetBlock& target) const {
   std::array<std::int64_t, 4> offset{}, count{};
@@ -347,7 +347,7 @@ const DenseArray& DenseTiles::add_from_array(const Array& array, const std::arra
   return data;
 }
 
-/// The same for a box of an array that is read in whole planes of its last two axes. A band holds a few planes.
+/// Adds a box of an array that is read in whole planes of its last two axes. A strip contains a few planes.
 void DenseTiles::add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
                             const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const {
   constexpr std::int64_t planes_of_band = 8;

@@ -11,7 +11,7 @@ constexpr std::int64_t pair_count(std::int64_t count) {
   return count * (count + 1) / 2;
 }
 
-/// Returns the position of the elements [p,q] and [q,p].
+/// Returns the position in the packed array of the elements [p,q] and [q,p], which are equal.
 constexpr std::int64_t pair_number(std::int64_t p, std::int64_t q) {
   return pair_count(std::max(p, q)) + std::min(p, q);
 }
