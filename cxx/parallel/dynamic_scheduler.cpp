@@ -40,7 +40,8 @@ std::vector<WorkChunk> make_work_chunks(const Plan& plan, int ranks) {
 }
 
 int ranks_to_divide_for(const std::vector<double>& rates) {
-  // The last chunks are 1/400 of the even share of a rank if the plan is divided for so many ranks.
+  // Dividing for this part of (all operations per second) / (those of the slowest rank) keeps the last chunks short on
+  // every rank.
   constexpr double shares_of_slowest = 0.5, most = 2000.0;
   double all = 0.0, slowest = 0.0;
   for (const double rate : rates) {

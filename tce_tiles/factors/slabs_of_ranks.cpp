@@ -76,7 +76,7 @@ class CollectiveReading {
   const OrbitalClass particles_;
   const std::vector<SlabOfRank> slabs_;
   std::vector<std::int64_t> begins_ = {
-      0};  ///< [slab] its first double, for one auxiliary function; the last element is the total length
+      0};  ///< [slab] its first double for one function; the last element is the total length
   const std::int64_t auxiliary_;
 };
 

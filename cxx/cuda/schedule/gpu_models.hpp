@@ -18,8 +18,8 @@ struct GpuModel {
   double half_share;        ///< fraction of `half_matrix` that the instruction m16n8k16 reaches
   bool wgmma;               ///< true: the kernel in mixed precision is the one with the instruction wgmma
   double free_memory;       ///< free memory of a GPU that nobody uses, GiB
-  double memory_rate;       ///< of the memory of the GPU, bytes per second
-  double link;              ///< from the host to the GPU, bytes per second
+  double memory_rate;       ///< rate of the memory of the GPU, bytes per second
+  double link;              ///< rate from the host to the GPU, bytes per second
 
   /// Returns the peak of products in mixed precision: three products of FP16 numbers for each product.
   double mixed_peak() const { return half_matrix * half_share / 3.0; }
@@ -27,12 +27,12 @@ struct GpuModel {
 
 /// Returns all known models. The first one is the H200, on which kernels were measured.
 std::span<const GpuModel> gpu_models();
-/// Returns the model of a device. `device_name`: as CUDA names it, e.g. "NVIDIA H200". Returns null if the model is not
+/// Returns the model of a device. `device_name`: the name by CUDA, e.g. "NVIDIA H200". Returns null if the model is not
 /// known.
 const GpuModel* gpu_model_of(std::string_view device_name);
 
-/// Predicted rates of the kernels on a model, operations per second. The kernels are assumed to reach the same
-/// fractions of its peaks as on the H200, the only model on which they were measured.
+/// Predicted rates of the kernels on a model, operations per second. It is assumed that the kernels reach the same
+/// fractions of the peaks as on the H200, on which alone they were measured.
 struct KernelRates {
   double in_double, mixed;
 

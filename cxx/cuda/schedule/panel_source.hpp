@@ -25,7 +25,7 @@ class PanelSource {
 /// What one source has produced so far.
 struct ProducedPanels {
   std::int64_t panels = 0;  ///< number of panels for tasks, without owned panels
-  std::int64_t bytes = 0;   ///< bytes brought to the device, also for owned panels
+  std::int64_t bytes = 0;   ///< bytes that came to the device, also for owned panels
 };
 
 /// The sources of a panel cache in the order of preference, and the number of panels that each has produced.
@@ -40,10 +40,10 @@ class PanelSourceList {
   std::size_t choose(const PanelName& name) const;
   /// Returns true if prefetch() can make the production of a panel faster for any source.
   bool prefetches() const;
-  /// Counts a panel. `index`: the index of its source. `bytes`: the bytes that came to the device. `owned`: true if the
-  /// panel was not produced for a task, but is owned by this device.
+  /// Counts a panel. `index`: the index of its source. `bytes`: the bytes that came to the device. `owned`: true if
+  /// this device owns the panel, so that it was not produced for a task.
   void count(std::size_t index, std::int64_t bytes, bool owned);
-  /// Returns zeros for a source that is not in the list.
+  /// Returns what a source has produced; zeros for a source that is not in the list.
   ProducedPanels produced_by(const PanelSource& source) const;
 
  private:

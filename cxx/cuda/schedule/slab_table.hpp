@@ -12,7 +12,7 @@
 
 namespace trifuse::gpu {
 
-/// The slabs of factors that a range of device memory contains, and their offsets. Knows offsets only, no memory.
+/// The slabs of factors that a range of device memory contains, and their offsets. Works with offsets only.
 class SlabTable {
  public:
   struct Wanted {
@@ -20,7 +20,7 @@ class SlabTable {
     std::int64_t bytes;  ///< always the same for one key
   };
   struct Location {
-    std::int64_t offset;  ///< in the range, bytes
+    std::int64_t offset;  ///< offset in the range, bytes
     bool missing;         ///< true: the slab is not in memory yet, and the caller must send it
   };
 
@@ -31,7 +31,7 @@ class SlabTable {
   /// least recently used first. Returns the locations in the order of the list. Throws Error if the list alone is too
   /// large.
   ///
-  /// `slabs`: without repetitions. A location is valid until the next call.
+  /// `slabs` must have no repetitions. A location is valid until the next call.
   std::vector<Location> locate(std::span<const Wanted> slabs);
   /// Removes a slab, for example one that could not be sent.
   void forget(const PanelKey& key);

@@ -8,18 +8,18 @@
 
 namespace trifuse::gpu {
 
-/// The precision of mixed-precision kernels: a number x is scaled by a power of two and split into two FP16 numbers,
-/// x 2^shift = high + low. High has 11 bits, low the next 11 bits. For the instruction m16n8k16.
+/// The precision of mixed-precision kernels with the instruction m16n8k16. A number x is scaled by a power of two and
+/// split into two FP16 numbers: x 2^shift = high + low. High has the first 11 bits, low the next 11 bits.
 ///
-/// All numbers of `scaled_k_tiles` k-tiles of a unit have one scale, see ScaleGroup. The scale moves the largest of
-/// them to [2^14, 2^15). It is stored behind the numbers of each of these k-tiles. So a scale depends only on its own
-/// numbers: a panel may be packed in parts, and a range of small amplitudes beside a range of large integrals keeps its
-/// bits. The kernel multiplies the sum over these k-tiles by both scales when it adds it to the target. Let M be the
-/// largest number. The error of a number above 2^-17 M is at most 2^-22 of the number. The error of a smaller number is
-/// at most 2^-39 M, because the least FP16 number is 2^-24.
+/// All numbers in `scaled_k_tiles` k-tiles of a unit share a scale, see ScaleGroup. The scale moves the largest of them
+/// to [2^14, 2^15). It is stored at the end of each of these k-tiles. A scale depends only on the numbers that share
+/// it. So a panel may be packed in parts, and small amplitudes beside large integrals keep their bits. The kernel
+/// multiplies the sum over these k-tiles by both scales when it adds it to the target. Let M be the largest number. The
+/// error of a number above 2^-17 M is at most 2^-22 of the number. The error of a smaller number is at most 2^-39 M,
+/// because the least FP16 number is 2^-24.
 struct SplitHalf : SingleFragments {
   static constexpr const char* name = "fp16x2";
-  using Operand = std::uint16_t;  ///< the bits of an FP16 number; in a scale, half of the bits of a float
+  using Operand = std::uint16_t;  ///< the bits of an FP16 number; in a scale half of the bits of a float
   using Accumulator = float;
   static constexpr int slices = 2;  ///< 0: high, 1: low
   static constexpr int rows = hole_block * hole_block, columns = hole_block * particle_pair;
@@ -29,10 +29,10 @@ struct SplitHalf : SingleFragments {
   static constexpr int scaled_k_tiles = 2;
   static constexpr int scale_elements = 8;  ///< one float and padding, together 16 bytes
   /// Returns true if a stored scale is the power of two times 1 + 2^-23, to make up for truncation. Matrix units cut
-  /// off the last bits of sums, on average half a unit of the last place. In a scale group of n k-steps up to 3 n - 2
-  /// instructions do this to the whole sum. For n = 4 the sum is too small by up to 4e-7 of its value, and by about
-  /// half of this on average. The scales restore most of the average: A in groups of more than one k-step, B in groups
-  /// of more than three. `is_a`: true for A. `k_steps`: of the group.
+  /// off the last bits of sums, on average half a unit in the last place. In a scale group of n k-steps, up to 3 n - 2
+  /// instructions truncate the whole sum in this way. For n = 4 the sum is too small by up to 4e-7 of its value, and by
+  /// about half of this on average. The scales restore most of the average: A in groups of more than one k-step, B in
+  /// groups of more than three. `is_a`: true for A. `k_steps`: number of k-steps of the group.
   static constexpr TRIFUSE_HOST_DEVICE bool makes_up_for_truncation(bool is_a, int k_steps) {
     return k_steps > (is_a ? 1 : 3);
   }
@@ -52,7 +52,7 @@ struct SplitHalf : SingleFragments {
     const int lane = column * 4 + k % 8 / 2;
     return (k / k_step * 32 + lane) * 8 + slice * 4 + k % k_step / 8 * 2 + k % 2;
   }
-  /// Inverse maps, for offsets that are not in the scale.
+  /// The inverse maps, for offsets that are not in the scale.
   static constexpr TRIFUSE_HOST_DEVICE int a_slice(int element) { return element / 256 % slices; }
   static constexpr TRIFUSE_HOST_DEVICE int b_slice(int element) { return element / 4 % slices; }
   static constexpr TRIFUSE_HOST_DEVICE int a_row(int element) { return element % 256 / 32 + element / 2 % 2 * 8; }
@@ -68,7 +68,7 @@ struct SplitHalf : SingleFragments {
   static constexpr TRIFUSE_HOST_DEVICE double nearest(double x) {
     const double magnitude = x < 0.0 ? -x : x;
     if (!(magnitude < 65520.0)) return std::bit_cast<double>(std::uint64_t{0x7ff8} << 48);
-    // A sum with 1.5 2^(52 + e) has no bits below 2^e. FP16 numbers have 11 bits, and none below 2^-24.
+    // A sum with 1.5 2^(52 + e) has no bits below 2^e. FP16 numbers have 11 bits, and no bits below 2^-24.
     const double shifter = 1.5 * power_of_two(52 + std::max(exponent_of(x) - 10, -24));
     return (x + shifter) - shifter;
   }
@@ -90,7 +90,7 @@ struct SplitHalf : SingleFragments {
   }
 
   /// Returns the exponent of the power of two by which the numbers of a scale group are multiplied. `largest`: the
-  /// largest magnitude among them. The inverse is a normal float.
+  /// largest magnitude among them. The inverse of the power is a normal float.
   static constexpr TRIFUSE_HOST_DEVICE int shift_for(double largest) {
     return std::clamp(14 - exponent_of(largest), -127, 126);
   }
