@@ -11,7 +11,7 @@
 
 namespace trifuse::testing {
 
-/// Options of a calculation on one thread.
+/// Returns the options of a calculation on one thread.
 inline CalculationOptions options_for(std::optional<SpinFormulation> formulation = {},
                                       std::optional<std::int64_t> tile_size = {}) {
   CalculationOptions options;

@@ -71,7 +71,7 @@ inline std::vector<NamedMolecule> molecules_of_every_kind() {
   return molecules;
 }
 
-/// Names of parametrised tests may contain only letters, digits and underscores.
+/// Returns a text as the name of a parametrised test, which may contain only letters, digits and underscores.
 inline std::string as_test_name(std::string text) {
   for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';

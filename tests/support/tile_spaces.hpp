@@ -22,7 +22,7 @@ inline TileSpace one_tile_per_class(std::int64_t size, bool restricted) {
   return {tiles, restricted};
 }
 
-/// Runs of random sizes, `irreps` of them for each class, of up to `most` orbitals.
+/// Orbital ranges of random sizes, `irreps` of them for each class, each with up to `most` orbitals.
 class RandomRuns {
  public:
   explicit RandomRuns(unsigned seed) : random_(seed) {}

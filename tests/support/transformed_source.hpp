@@ -47,7 +47,7 @@ inline TileSpace undivided(const TileSpace& space) {
   return space.retiled(1 << 20, 1 << 20);
 }
 
-/// Returns a rotation for each tile of the undivided space. In a restricted space, both spins have the same rotations.
+/// Returns the identity for each tile of the undivided space.
 inline std::vector<Rotation> no_rotations(const TileSpace& space) {
   const TileSpace whole = undivided(space);
   std::vector<Rotation> rotations;
@@ -72,7 +72,7 @@ inline std::vector<Rotation> random_rotations(const TileSpace& space, unsigned s
   return rotations;
 }
 
-/// Flips the signs of about half of the orbitals.
+/// Returns rotations that flip the signs of about half of the orbitals.
 inline std::vector<Rotation> random_phases(const TileSpace& space, unsigned seed) {
   std::mt19937 random(seed);
   const TileSpace whole = undivided(space);
@@ -106,7 +106,7 @@ inline void rotate_dimension(std::vector<double>& block, std::span<const std::in
   block = std::move(result);
 }
 
-/// Returns `source` in rotated orbitals. Orbital energies do not change unless new ones are given, which also become
+/// Returns `source` in rotated orbitals. Orbital energies do not change unless `energies` are given; these also become
 /// the diagonal of the Fock matrix.
 inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, const std::vector<Rotation>& rotations,
                                                     std::vector<double> energies = {}) {
