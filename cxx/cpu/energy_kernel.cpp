@@ -99,8 +99,8 @@ TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restri
   double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
 #pragma omp simd reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
   for (int c = 0; c < length; ++c) {
-    // A denominator can be zero only if the numerator is zero: other input is refused before a run begins. It becomes
-    // infinite, which prevents 0/0.
+    // A denominator can be zero only if the numerator is zero: other input is refused before a run begins. A
+    // denominator of zero becomes infinite, which prevents 0/0.
     const double denominator = rest - eps_c[c];
     const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
     e_bracket_t += run.e_bracket_t[c] * inverse;

@@ -28,9 +28,9 @@ inline constexpr std::size_t check_sample = 8;
 /// At least so many tasks of each stratum are in the sample that estimates the correction.
 inline constexpr std::size_t least_sample = 12;
 
-/// Divides the tasks of a plan into strata. The sizes of the tasks of a stratum differ by a factor of 4 at most, unless
-/// there are too few of these tasks for a sample. Too few tasks join the tasks of the next larger size; too few of the
-/// largest tasks join those of the next smaller size. The strata and the order of their tasks depend on the plan alone.
+/// Divides the tasks of a plan into strata. The sizes of the tasks of a stratum differ by a factor of 4 at most. But a
+/// stratum that is too small for a sample is joined with the stratum of the next larger tasks, or if it has the largest
+/// tasks, of the next smaller ones. The strata and the order of their tasks depend on the plan alone.
 std::vector<Stratum> make_strata(const Plan& plan);
 
 /// Returns the number of tasks of a stratum that estimate the correction in every run.

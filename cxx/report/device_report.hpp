@@ -18,7 +18,7 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
 /// Describes the work of the devices in a run. A run in double precision has one part. A run in mixed precision has
 /// two: all tasks, then the sample. Returns an empty text if no devices were used.
 std::string describe_devices(const Calculation& calculation, const CalculationResult& result);
-/// Returns the work of the devices as JSON. `rate`: as for `describe_devices`.
+/// Returns the work of the devices as JSON. `rate`: see `describe_devices`.
 nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate);
 
 /// Returns the operations per second of all tasks in the precision that the user chose, without the sample; 0 if no

@@ -31,7 +31,7 @@ std::string describe_plan(const Calculation& calculation);
 /// Returns one line with advice if OpenBLAS does not know this processor and uses slow kernels; else empty. The program
 /// `trifuse` restarts itself with better kernels, but the library cannot.
 std::string describe_slow_blas();
-/// Describes the energies, in hartree, and the times. `correlation`: as for `describe_ccsd`.
+/// Describes the energies, in hartree, and the times. `correlation`: see `describe_ccsd`.
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
                             const SourceInfo& info, std::optional<double> correlation);
 

@@ -23,7 +23,7 @@ struct RotationCost {
   double peak(int ranks) const;
 };
 /// Returns the cost of the rotation of T2 and, if `source` has integrals, of V2 or, if the integrals have factors, of
-/// the factors. `opposite_spins`: as in SemicanonicalSource.
+/// the factors. `opposite_spins`: see SemicanonicalSource.
 RotationCost rotation_cost(const TileSource& source, bool opposite_spins = false);
 
 /// Amplitudes and integrals in semicanonical orbitals.

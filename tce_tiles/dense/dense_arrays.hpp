@@ -98,7 +98,7 @@ class DenseArrays {
 };
 
 /// Returns the distance in memory from element [0,0,...] of an array to its element with the lowest address, at most 0.
-/// Returns nullopt if the array does not fill its memory without gaps. `stride`: as in StridedView.
+/// Returns nullopt if the array does not fill its memory without gaps. `stride`: see StridedView.
 std::optional<std::int64_t> begin_without_gaps(std::span<const std::int64_t> shape,
                                                std::span<const std::int64_t> stride);
 

@@ -19,7 +19,7 @@ namespace trifuse {
 class FactorRows {
  public:
   /// Reads the factors. Throws InputError if the elements are not valid, and SystemError if the memory does not
-  /// suffice. `stop`: as of FactorSource::acquire_factors().
+  /// suffice. `stop`: see FactorSource::acquire_factors().
   FactorRows(const FactorBands& bands, const std::atomic<bool>* stop);
   /// Reads an equal part of the auxiliary functions, and gets the other parts from the ranks that have read them.
   /// Collective. Throws as the other constructor; if one rank throws, all ranks throw. `communicator` must have shared

@@ -25,7 +25,7 @@ inline constexpr std::int64_t exchanged_factor_bytes = std::int64_t{64} << 20;
 /// throw.
 ///
 /// `factors`: null if there are none; then the function returns null. `communicator`: null for a single process.
-/// `stop`: as of FactorSource::acquire_factors().
+/// `stop`: see FactorSource::acquire_factors().
 std::shared_ptr<const void> acquire_factors_of_ranks(const FactorSource* factors, Communicator* communicator,
                                                      const std::atomic<bool>* stop);
 

@@ -20,7 +20,7 @@ struct MadeRows {
 };
 
 /// Packs the part of a left or right panel that `source` contains. `rows`: the packing by packing_of() for rows of one
-/// double. `format`, `packed`: as in launch_packing(). Throws Error if no kernel reads this format.
+/// double. `format`, `packed`: see launch_packing(). Throws Error if no kernel reads this format.
 void launch_packing_of_made_rows(const Packing& rows, const OperandFormat& format, const MadeRows& source, void* packed,
                                  cudaStream_t stream);
 

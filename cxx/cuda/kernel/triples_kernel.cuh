@@ -187,7 +187,7 @@ __device__ __forceinline__ void build_split_target(Accumulators<Config>& target,
   target.clear();
 #pragma unroll 1
   for (int n = 0; n < product_count<Schedule>; n += 3) {
-    asm volatile("" : "+r"(n));  // one copy of the code for all rounds
+    asm volatile("" : "+r"(n));  // so that all rounds share one copy of the code
     const int hole = PackedAxes<Schedule>::at(n).hole;
     const auto sign_bit = [&](int x) { return parameters.product_sign & (other_signs<Schedule>() >> (n + x)) << 31; };
     multiply_split_product<0>(target, stages, {0, hole}, first_product, sign_bit(0));
@@ -224,7 +224,7 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
       for (int t = 0; t < data.targets; ++t) {
 #pragma unroll 1
         for (int n = 0; n < product_count<Schedule>; ++n) {
-          asm volatile("" : "+r"(n));  // one copy of the code for all products
+          asm volatile("" : "+r"(n));  // so that all products share one copy of the code
           const ProductAxes axes = PackedAxes<Schedule>::at(n);
           const int product = product_index(axes.particle, axes.hole);
           stages.load_product(data, data.products[(side * parameters.targets + t) * products_per_target + product],

@@ -160,7 +160,7 @@ __device__ __forceinline__ void build_group_target(Accumulators<Config>& target,
   target.clear();
 #pragma unroll 1
   for (int n = 0; n < product_count<Schedule>; n += 3) {
-    n = same_in_warp(n);  // one copy of the code for all rounds
+    n = same_in_warp(n);  // so that all rounds share one copy of the code
     const int hole = PackedAxes<Schedule>::at(n).hole;
     const auto sign_bit = [&](int x) { return parameters.product_sign & (other_signs<Schedule>() >> (n + x)) << 31; };
     Accumulators<Config> sums;

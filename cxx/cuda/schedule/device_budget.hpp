@@ -41,7 +41,7 @@ inline constexpr std::int64_t largest_hole_tile = 32, largest_particle_tile = 64
 std::int64_t device_budget(std::int64_t free, std::int64_t allowed);
 
 /// Returns the size of the scratch memory of a launch, doubles. `targets`: number of targets of all sides together, as
-/// Problem::targets() returns it. `cta_elements`: as in Shape.
+/// Problem::targets() returns it. `cta_elements`: see Shape.
 std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements);
 /// Returns the memory of a worker for the sums of a launch beyond `launch_bytes`: the sums of the largest task of
 /// `tiles` for all omega2 but the first one. `shapes`: the shapes of the kernels that may compute the task.
@@ -103,7 +103,7 @@ std::optional<std::int64_t> launch_limit_beside_owned(std::int64_t capacity, std
                                                       const PanelDemand& demand);
 
 /// Cuts the orbital tiles of `tiles` until `fewest_workers` workers have room for the CTA tiles of each task, and, in
-/// an eighth of `budget`, for its sums. `shapes`: as of sum_bytes().
+/// an eighth of `budget`, for its sums. `shapes`: see sum_bytes().
 TileSpace tiles_with_room_for_sums(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes,
                                    std::int64_t budget);
 /// Cuts the orbital tiles of `tiles` until a launch has room for each task and for its panels. `format`: the format of

@@ -21,9 +21,9 @@
 /// what one instruction needs, without bank conflicts and without moves between registers.
 ///
 ///     operand                      packed panel, C order                              last index
-///     left panel  (p, h, h')       [block of h, block of h', k-tile, p, element]      k-tile of 16 rows (h, h')
-///     right panel (p, p', h)       [block of h, k-tile, p, pair of p', element]       k-tile of 8 columns (h, p')
-///     vvoo block  (p, p', h, h')   [block of h, block of h', p, p', element]          4 x 4 holes (h, h')
+///     left panel  (p, h, h')       [group of h, group of h', k-tile, p, element]      k-tile of 16 rows (h, h')
+///     right panel (p, p', h)       [group of h, k-tile, p, pair of p', element]       k-tile of 8 columns (h, p')
+///     vvoo block  (p, p', h, h')   [group of h, group of h', p, p', element]          4 x 4 holes (h, h')
 ///
 /// A vvoo block has two particles and two holes: integrals, or t2 beside f_ov. Two indices of one kind stand in the
 /// order of their positions in a task.
