@@ -2,7 +2,7 @@
 
 namespace trifuse {
 
-/// True if a limit on address space or data (ulimit -v, ulimit -d) is set for this process.
+/// Returns true if a limit on address space or data (ulimit -v, ulimit -d) is set for this process.
 bool address_space_is_limited();
 
 /// If the address space is limited, makes all threads that start later use the malloc memory of the first thread. By

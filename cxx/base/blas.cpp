@@ -16,7 +16,7 @@
 #include "cxx/base/address_space.hpp"
 #include "cxx/base/error.hpp"
 
-// Functions that only some BLAS libraries have. Their addresses are null if the linked library lacks them.
+// Functions that only some BLAS libraries have. The address of a function is null if the linked library lacks it.
 extern "C" {
 void linked_openblas_set_num_threads(int) __asm__("openblas_set_num_threads") __attribute__((weak));
 int linked_openblas_get_num_threads() __asm__("openblas_get_num_threads") __attribute__((weak));
@@ -32,9 +32,9 @@ namespace trifuse {
 
 namespace {
 
-/// The function `name` of the BLAS library that this code calls; null if that library lacks it. `linked`: the function
-/// that was linked. A shared BLAS library may be another one than at link time, so the function is also looked up by
-/// name. If Trifuse contains its BLAS library, functions of other BLAS libraries in the process are not used.
+/// Returns the function `name` of the BLAS library that this code calls; null if that library lacks it. `linked`: the
+/// function that was linked. A shared BLAS library may be another one than at link time, so the function is also looked
+/// up by name. If Trifuse contains its BLAS library, functions of other BLAS libraries in the process are not used.
 template <typename Function>
 Function* symbol(const char* name, Function* linked) {
   if (linked != nullptr) return linked;
@@ -54,10 +54,11 @@ int blas_int(std::int64_t n) {
   return static_cast<int>(n);
 }
 
-/// OpenBLAS allocates a buffer of about this size for each thread that multiplies. If that fails, it retries for ever.
+/// OpenBLAS allocates a buffer of about this size for each thread that multiplies. If the allocation fails, OpenBLAS
+/// retries for ever.
 constexpr std::int64_t openblas_buffer_bytes = std::int64_t{129} << 20;
 
-/// Address space that is reserved as long as the object exists. Converts to false if there was not enough.
+/// Reserves address space as long as the object exists. Converts to false if there was too little of it.
 class MappedBytes {
  public:
   explicit MappedBytes(std::size_t size)
@@ -74,13 +75,13 @@ class MappedBytes {
   void* memory_;
 };
 
-/// Makes OpenBLAS allocate the buffers of `threads` threads now, while there is memory for them. OpenBLAS keeps them,
-/// so later products do not allocate. Does nothing if the library hides its allocator.
+/// Makes OpenBLAS allocate the buffers of `threads` threads now, while there is memory for them. OpenBLAS keeps the
+/// buffers, so later products allocate nothing. Does nothing if the library hides its allocator.
 void allocate_openblas_buffers(int threads) {
   const auto allocate = symbol("blas_memory_alloc", linked_blas_memory_alloc);
   const auto release = symbol("blas_memory_free", linked_blas_memory_free);
   if (allocate == nullptr || release == nullptr) return;
-  constexpr int most = 128;  // OpenBLAS may be built for no more buffers
+  constexpr int most = 128;  // OpenBLAS may have been built for at most this many buffers
   std::vector<void*> buffers;
   for (int n = 0; n < std::min(threads, most); ++n) buffers.push_back(allocate(0));
   for (void* const buffer : buffers) {

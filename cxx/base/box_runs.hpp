@@ -7,32 +7,32 @@
 
 namespace trifuse {
 
-/// Number of elements of an array or box: the product of its extents.
+/// Returns the number of elements of an array or of a box: the product of its extents.
 inline std::int64_t elements_of(std::span<const std::int64_t> extents) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : extents) elements *= extent;
   return elements;
 }
 
-/// Iterates over the runs of consecutive elements that make up a box of an array in C order. All runs have the same
-/// length. A new object is at the first run.
+/// Iterates over the contiguous pieces of a box: sequences of elements that are consecutive in the array, in C order.
+/// All pieces have the same length. A new object is at the first piece.
 class BoxRuns {
  public:
-  /// The box of `count` elements per axis that begins at element `offset` of an array of shape `shape`. The box must be
-  /// `inside` the array, and `shape` and `count` must outlive this object.
+  /// `shape`: shape of the array. `offset`: first element of the box. `count`: number of elements along each axis. The
+  /// box must be `inside` the array. `shape` and `count` must outlive this object.
   BoxRuns(std::span<const std::int64_t> shape, std::span<const std::int64_t> offset,
           std::span<const std::int64_t> count)
       : shape_(shape), count_of_axis_(count), at_(shape.size(), 0) {
     std::int64_t step = 1;
     for (std::size_t k = shape.size(); k-- > 0;) {
-      // Runs extend over this axis if the box contains all later axes completely.
+      // A piece extends over this axis if the box contains all later axes completely.
       (length_ == step ? length_ : count_) *= count[k];
       first_ += offset[k] * step;
       step *= shape[k];
     }
   }
 
-  /// True if all three have the same length and the box lies inside the array.
+  /// Returns true if all three arguments have the same length and the box lies inside the array.
   static bool inside(std::span<const std::int64_t> shape, std::span<const std::int64_t> offset,
                      std::span<const std::int64_t> count) {
     if (offset.size() != shape.size() || count.size() != shape.size()) return false;
@@ -42,11 +42,11 @@ class BoxRuns {
     return true;
   }
 
-  std::int64_t length() const { return length_; }  ///< elements in a run
-  std::int64_t count() const { return count_; }    ///< number of runs
-  std::int64_t first() const { return first_; }    ///< index of the current run's first element in the array, from 0
+  std::int64_t length() const { return length_; }  ///< elements in a piece
+  std::int64_t count() const { return count_; }    ///< number of pieces
+  std::int64_t first() const { return first_; }    ///< index in the array of the current piece's first element
 
-  /// Goes to the next run. The last axis outside a run advances first.
+  /// Goes to the next piece. The last axis outside a piece advances first.
   void next() {
     std::int64_t inside = 1, apart = 1;
     for (std::size_t k = shape_.size(); k-- > 0;) {
@@ -68,8 +68,8 @@ class BoxRuns {
 };
 
 /// Cuts `elements` consecutive elements of an array of shape `shape` in C order, from element `first` on, into boxes
-/// that are as large as possible. Calls `visit(offset, count, size)` for each box, in order: the first index, the
-/// number of elements per axis, and the number of elements. All elements must lie inside the array.
+/// that are as large as possible. Calls `visit(offset, count, size)` for each box, in order: its first element, its
+/// number of elements along each axis, and its size. All elements must lie inside the array.
 template <typename Visit>
 void for_each_box_of_run(std::span<const std::int64_t> shape, std::int64_t first, std::int64_t elements, Visit visit) {
   const std::int64_t size = elements_of(shape);

@@ -11,8 +11,8 @@ namespace trifuse {
 
 namespace {
 
-/// Asks the system to use large pages, unless the array is small. To provide memory in small pages takes the system
-/// more time than a read needs to fill the memory. The system may ignore this advice. Results do not depend on it.
+/// Asks the system to use large pages, unless the array is small. With small pages the system needs more time to
+/// provide the memory than a read needs to fill it. The system may ignore this advice. Results do not depend on it.
 void advise_large_pages(void* data, std::size_t bytes) {
   constexpr std::size_t least = std::size_t{4} << 20;  // two large pages on x86-64
   if (bytes < least) return;

@@ -8,9 +8,9 @@
 
 namespace trifuse {
 
-/// Uninitialised array of doubles that begins on a cache-line boundary. With this alignment vectorised kernels and BLAS
-/// take the same code path in every run. Reproducible bits depend on it. A large array is in large pages if the system
-/// supports them.
+/// Uninitialised array of doubles that begins on a cache-line boundary. Reproducible bits depend on this alignment: it
+/// makes vectorised kernels and BLAS take the same code path in every run. A large array is in large pages if the
+/// system supports them.
 class Buffer {
  public:
   static constexpr std::size_t alignment = 64;  ///< bytes
@@ -20,7 +20,7 @@ class Buffer {
   explicit Buffer(std::size_t count);
 
   /// Allocates `count` zeros. For a large array the system provides pages of zeros when they are first used, so this
-  /// takes no time. Throws std::bad_alloc.
+  /// function takes no time. Throws std::bad_alloc.
   static Buffer zeros(std::size_t count);
 
   double* data() { return data_.get(); }
@@ -36,7 +36,7 @@ class Buffer {
 
  private:
   struct Free {
-    void* allocated;  ///< begins at the array, or shortly before it
+    void* allocated;  ///< allocated memory; the array begins in it, at its begin or shortly behind
     void operator()(double*) const;
   };
   std::unique_ptr<double, Free> data_{nullptr, Free{nullptr}};

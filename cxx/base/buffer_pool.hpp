@@ -8,11 +8,11 @@
 
 namespace trifuse {
 
-/// Buffers that are free and wait for their next use. The operating system clears new memory page by page, which
-/// often takes longer than the read that fills the memory. One thread at a time may use a pool.
+/// Free buffers that wait for their next use. They save time: the operating system clears new memory page by page,
+/// which often takes longer than the read that fills it. One thread at a time may use a pool.
 class BufferPool {
  public:
-  /// Size of a buffer in bytes.
+  /// Returns the size of a buffer in bytes.
   static std::int64_t bytes_of(const Buffer& buffer) {
     return static_cast<std::int64_t>(buffer.size() * sizeof(double));
   }
@@ -23,7 +23,7 @@ class BufferPool {
   void give(Buffer buffer);
   /// Frees the oldest buffers until the pool has at most `bytes` bytes.
   void shrink(std::int64_t bytes);
-  /// Size of all buffers of the pool.
+  /// Returns the size of all buffers of the pool.
   std::int64_t bytes() const { return bytes_; }
 
  private:

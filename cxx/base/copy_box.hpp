@@ -7,7 +7,7 @@
 namespace trifuse {
 
 /// Copies a box between two arrays of rank 4: to[w,x,y,z] = sign * from[w,x,y,z] for `count` values of each index.
-/// `from` and `to` point to the first element of the box; the strides are in elements.
+/// `from` and `to` point to the first element of the box. The strides are in elements.
 inline void copy_box(const std::array<std::int64_t, 4>& count, const double* from,
                      const std::array<std::int64_t, 4>& from_stride, double* to,
                      const std::array<std::int64_t, 4>& to_stride, double sign) {
@@ -34,7 +34,7 @@ inline void copy_matrix(std::int64_t rows, std::int64_t columns, const double* f
   for (std::int64_t row = 0; row < rows; ++row) std::copy_n(from + row * from_row, columns, to + row * to_row);
 }
 
-/// The strides, in elements, of an array of shape `count` in C order.
+/// Returns the strides, in elements, of an array of shape `count` in C order.
 inline std::array<std::int64_t, 4> strides_of(const std::array<std::int64_t, 4>& count) {
   return {count[1] * count[2] * count[3], count[2] * count[3], count[3], 1};
 }

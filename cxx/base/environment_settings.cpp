@@ -21,7 +21,7 @@ namespace trifuse {
 
 namespace {
 
-/// What a door does with a variable. `ignored`: its name says that it is for another door.
+/// What a door does with a variable. `ignored`: the name of the variable says that it is for another door.
 enum class Use { followed, refused, ignored };
 
 /// One variable, and what each door does with it.
@@ -36,7 +36,7 @@ struct Row {
   }
 };
 
-/// The only table of this kind. The page running.md shows it.
+/// All variables. The page running.md shows the same table.
 constexpr std::array<Row, 8> rows = {{
     // variable                  program        library        routine        symbols
     {variables::omega2, Use::refused, Use::refused, Use::followed, Use::refused},
@@ -51,7 +51,7 @@ constexpr std::array<Row, 8> rows = {{
 
 constexpr std::string_view prefix = "TRIFUSE_";
 
-/// Names of the variables TRIFUSE_... in the environment.
+/// Returns the names of the variables TRIFUSE_... in the environment.
 std::vector<std::string> set_variables() {
   std::vector<std::string> names;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -59,11 +59,11 @@ std::vector<std::string> set_variables() {
     std::string name(whole.substr(0, whole.find('=')));
     if (name.starts_with(prefix)) names.push_back(std::move(name));
   }
-  std::sort(names.begin(), names.end());  // so that all ranks name the same one
+  std::sort(names.begin(), names.end());  // so that all ranks name the same variable
   return names;
 }
 
-/// The variable that would have the name of an option: TRIFUSE_TILE_SIZE for tile-size.
+/// Returns the variable that would have the name of an option: TRIFUSE_TILE_SIZE for tile-size.
 std::string variable_of(const std::string& option) {
   std::string name(prefix);
   for (const char letter : option) {
@@ -72,8 +72,8 @@ std::string variable_of(const std::string& option) {
   return name;
 }
 
-/// What the user can do instead of setting a variable that a door refuses. `option`: the option of the program with the
-/// name of the variable; empty if there is none.
+/// Returns a sentence on what the user can do instead of setting a variable that a door refuses. `option`: the option
+/// of the program with the name of the variable; empty if there is none.
 std::string advice(Door door, const std::string& command, const std::string& option) {
   switch (door) {
     case Door::program:
@@ -93,7 +93,7 @@ std::string advice(Door door, const std::string& command, const std::string& opt
       variables::memory, variables::nwchem_device);
 }
 
-/// The name among `names` that resembles `variable`, compared without the prefix that all of them have.
+/// Returns the name among `names` that resembles `variable`. Compares the names without the prefix that all have.
 std::string nearest_variable(const std::string& variable, const std::vector<std::string>& names) {
   std::vector<std::string> ends;
   for (const std::string& name : names) ends.push_back(name.substr(prefix.size()));

@@ -5,7 +5,8 @@
 
 namespace trifuse {
 
-/// The environment variables that set something in a run. The table in environment_settings.cpp says who follows them.
+/// The environment variables that set something in a run. The table in environment_settings.cpp says which doors follow
+/// them.
 namespace variables {
 inline constexpr const char *nwchem_device = "TRIFUSE_NWCHEM_DEVICE", *omega2 = "TRIFUSE_OMEGA2",
                             *form = "TRIFUSE_FORM", *precision = "TRIFUSE_PRECISION",
@@ -21,14 +22,14 @@ enum class Door { program, library, nwchem_routine, nwchem_symbols };
 /// resembles the name of a setting. Other variables TRIFUSE_... are not looked at: scripts and modules use such names.
 ///
 /// `command`: name of the command if the door is the program. `options`: long names of its options, without hyphens in
-/// front, e.g. "tile-size". `given`: those of them that the command line has; a variable with such a name is not looked
-/// at unless another door follows it.
+/// front, e.g. "tile-size". `given`: the options that the command line has. A variable with the name of such an option
+/// is not looked at unless another door follows it.
 void refuse_settings_of_other_doors(Door door, const std::string& command = "",
                                     const std::vector<std::string>& options = {},
                                     const std::vector<std::string>& given = {});
 
-/// Returns TRIFUSE_SILENCE_SECONDS, the time after which a rank counts as silent: 120 if it is not set, at most 1e6; 0
-/// means that nobody listens. Throws UsageError if it is not a number of seconds.
+/// Returns TRIFUSE_SILENCE_SECONDS, the time after which a rank counts as silent: 120 if it is not set, at most 1e6. 0
+/// means that no rank counts as silent. Throws UsageError if it is not a number of seconds.
 double silence_seconds();
 
 }

@@ -28,7 +28,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// The machine refuses something: no disk space, no memory, a file that cannot be written.
+/// The machine refuses something, e.g. because disk space or memory is full or a file cannot be written.
 class SystemError : public Error {
  public:
   using Error::Error;
@@ -62,13 +62,13 @@ enum class ErrorKind {
   interrupted,  ///< Interrupted
   internal,     ///< any other exception
 };
-/// Kind of an exception; `failure` may be null.
+/// Returns the kind of an exception; `failure` may be null.
 ErrorKind kind_of(const std::exception_ptr& failure);
 
-/// The sentence for the user that describes an exception. `failure` must not be null.
+/// Returns the sentence for the user that describes an exception. `failure` must not be null.
 std::string sentence_of(const std::exception_ptr& failure);
 
-/// Throws the exception of this kind with this sentence; `Error` for ErrorKind::none and ErrorKind::internal.
+/// Throws an exception of this kind with this sentence. For ErrorKind::none and ErrorKind::internal it throws `Error`.
 [[noreturn]] void throw_error(ErrorKind kind, const std::string& sentence);
 
 }

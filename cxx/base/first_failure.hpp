@@ -10,16 +10,15 @@ namespace trifuse {
 
 /// Carries an exception out of a parallel region of OpenMP. An exception itself must not leave the region.
 ///
-/// Several threads share numbered items of work. If several items fail, the exception of the lowest item is kept. If
-/// threads begin the items in ascending order and begin no item after a failure, a single thread would fail with the
-/// same exception.
-/// Any thread may call any function.
+/// Several threads share numbered items of work. If several items fail, the exception of the lowest item is kept. It is
+/// the exception that a single thread would throw, if threads begin the items in ascending order and begin no item
+/// after a failure. Any thread may call any function.
 class FirstFailure {
  public:
-  /// True if an item has failed.
+  /// Returns true if an item has failed.
   bool any() const { return failed_; }
-  /// Keeps the exception that is being handled if no lower item has failed. `index`: number of the failed item. Call it
-  /// only inside a catch block.
+  /// Keeps the exception that is being handled unless a lower item has failed, too. `index`: number of the failed item.
+  /// Call it only inside a catch block.
   void record(std::size_t index) {
     const std::lock_guard lock(mutex_);
     if (index <= index_) {

@@ -31,8 +31,8 @@ double left_by(const std::filesystem::path& root, const std::string& group, cons
   double left = std::numeric_limits<double>::max();
   for (std::filesystem::path inner = std::filesystem::path(group).relative_path();; inner = inner.parent_path()) {
     const std::filesystem::path folder = root / inner;
-    // A group without a limit has a word here in version 2. In version 1 it has a number greater than the memory of any
-    // host.
+    // Without a limit, the file of a group in version 2 contains a word, and in version 1 a number larger than any
+    // memory.
     const auto limit = number_in_file(folder / names.limit, ""), used = number_in_file(folder / names.used, "");
     if (limit && used) {
       const double given_up = number_in_file(folder / "memory.stat", names.given_up).value_or(0.0);

@@ -30,8 +30,8 @@ std::string processor_name() {
 
 namespace {
 
-/// Resident bytes that belong to other processes: a page that n processes share belongs to each of them by 1/n. 0 if
-/// the system does not tell it.
+/// Returns the resident bytes that belong to other processes; 0 if the system does not tell. 1/n of a page that n
+/// processes share belongs to each of them.
 std::int64_t resident_bytes_of_others() {
   constexpr double kilobyte = 1024.0;
   const auto resident = number_in_file("/proc/self/status", "VmRSS:"),

@@ -12,11 +12,11 @@ namespace trifuse {
 /// key. A pinned key keeps its place in the order, but it is not evicted. One thread at a time may use a table.
 ///
 /// Key, Value: types that can be copied or moved and have a default value. Hash: hash function of the keys. Addresses
-/// of keys and values are valid until the next call of add() or remove().
+/// of keys and values stay valid until the next call of add() or remove().
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
 class LeastRecentlyUsed {
  public:
-  /// Number of keys.
+  /// Returns the number of keys.
   std::size_t size() const { return count_; }
 
   /// Returns the value of a key; null if the key is absent. The order stays as it is.
@@ -80,8 +80,8 @@ class LeastRecentlyUsed {
   }
 
  private:
-  // Nodes refer to each other by number, which takes half the memory of an address. A simulation of a large job has a
-  // table for each of its GPUs.
+  // Nodes refer to each other by number, which takes half the memory of an address. This matters: the simulation of a
+  // large job has a table for each of its GPUs.
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Node {
     Key key{};
@@ -93,7 +93,7 @@ class LeastRecentlyUsed {
   std::size_t home(const Key& key) const {
     return (Hash{}(key)*std::uint64_t{0x9e3779b97f4a7c15} >> 24) & (table_.size() - 1);
   }
-  /// Returns the place of a key in the table; the free place for it if it is absent.
+  /// Returns the place of a key in the table. If the key is absent, returns the free place for it.
   std::size_t place_of(const Key& key) const {
     std::size_t place = home(key);
     while (table_[place] != none && !(nodes_[table_[place]].key == key)) place = (place + 1) & (table_.size() - 1);
@@ -109,7 +109,7 @@ class LeastRecentlyUsed {
       if (node != none) table_[place_of(nodes_[node].key)] = node;
     }
   }
-  /// Frees a place of the table. If a search would then no longer find a later key, moves this key forward.
+  /// Frees a place of the table. Moves later keys forward that a search would then no longer find.
   void close_gap(std::size_t gap) {
     const std::size_t mask = table_.size() - 1;
     for (std::size_t next = (gap + 1) & mask; table_[next] != none; next = (next + 1) & mask) {

@@ -8,7 +8,7 @@ namespace trifuse {
 
 namespace {
 
-/// The number of characters to insert, remove or replace that make `y` of `x` (Levenshtein distance).
+/// Returns the number of characters to insert, remove or replace that make `y` of `x` (Levenshtein distance).
 std::size_t distance(const std::string& x, const std::string& y) {
   std::vector<std::size_t> row(y.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,7 +29,7 @@ std::string nearest_name(const std::string& word, const std::vector<std::string>
   std::string nearest;
   std::size_t least = 0;
   for (const std::string& name : names) {
-    // A long word is like no name.
+    // A word more than twice as long as a name does not resemble it.
     if (word.size() > 2 * name.size()) continue;
     const std::size_t found = distance(word, name);
     if (3 * found > std::max(word.size(), name.size()) || (!nearest.empty() && found >= least)) continue;

@@ -24,7 +24,7 @@ namespace trifuse {
 
 namespace {
 
-/// The name of a temporary file in memory that is never freed. So a signal handler may read the name at any time.
+/// The name of a temporary file. Its memory is never freed, so a signal handler may read the name at any time.
 struct NotedName {
   std::atomic<bool> taken{false}, complete{false};
   std::array<char, PATH_MAX> path{};
@@ -60,7 +60,8 @@ bool same(const struct stat& first, const struct stat& second) {
   return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-/// Flushes a file to the disk. Pipes and some file systems cannot flush; that counts as success.
+/// Flushes a file to the disk and returns true if this succeeded. Pipes and some file systems cannot flush; this counts
+/// as success.
 bool flushed(int descriptor) {
   return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
@@ -138,7 +139,7 @@ void OutputFile::create() {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::uint64_t number = std::uint64_t{random()} << 32 | random();
     std::string name = fmt::format("{}/{}.partial-{:016x}", directory_of(path_), stem, number);
-    noted_ = note_name(name);  // before there is such a file, so that no signal comes between
+    noted_ = note_name(name);  // before the file exists, so that no signal comes between
     descriptor_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) {
       temporary_ = std::move(name);

@@ -21,7 +21,7 @@ struct Character {
   std::size_t bytes;
 };
 
-/// The first UTF-8 character of `text`, which must not be empty. Overlong encodings and surrogates are invalid.
+/// Returns the first UTF-8 character of `text`, which must not be empty. Overlong encodings and surrogates are invalid.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t n) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[n])); };
   const std::uint32_t lead = byte(0);
@@ -38,7 +38,7 @@ Character first_of(std::string_view text) {
   return {code, bytes};
 }
 
-/// True for a character that is invisible, changes the display of its neighbours, or looks like a plain space.
+/// Returns true for a character that is invisible, changes the display of its neighbours, or looks like a plain space.
 bool acts(std::uint32_t code) {
   constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 14> ranges = {{{0x00, 0x1f},
                                                                                {0x7f, 0xa0},

@@ -15,12 +15,13 @@ namespace trifuse {
 /// characters. If the text is longer, "..." follows. Without `most` there is no limit.
 std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// Converts the value of an attribute for display behind the attribute's name: `printable`, at most 200 characters.
-/// Leading spaces are removed, and one space replaces several. Otherwise a value could fill the line with spaces and
-/// pretend to be the next line of the output.
+/// Converts the value of an attribute for display behind the attribute's name, as `printable` does, to at most 200
+/// characters. Removes leading spaces, and replaces several spaces by one. Otherwise a value could fill the line with
+/// spaces and pretend to be the next line of the output.
 std::string printable_attribute(std::string_view text);
 
-/// Throws UsageError if a path contains a null character. The system would open the file whose name ends there.
+/// Throws UsageError if a path contains a null character. The system would open another file, whose name ends at the
+/// null character.
 void expect_whole_path(const std::string& path);
 
 }

@@ -9,7 +9,7 @@
 
 namespace trifuse {
 
-/// A shape as text, e.g. "[3,4]".
+/// Returns a shape as text, e.g. "[3,4]".
 inline std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ","));
 }

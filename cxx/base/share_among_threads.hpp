@@ -12,9 +12,9 @@
 
 #include "cxx/base/first_failure.hpp"
 
-/// All loops that run on several threads. Each function returns when all calls have ended. `threads`: at least 1, and
-/// no more than startable_threads() allows. Inside a parallel region OpenMP starts no further threads, so only the
-/// calling thread works; on_new_threads() alone starts threads there, too.
+/// All loops on several threads. Each function returns when all calls have ended. `threads`: at least 1, and at most
+/// startable_threads(). Inside a parallel region OpenMP starts no further threads, so only the calling thread works;
+/// on_new_threads() alone starts threads there, too.
 namespace trifuse {
 
 /// Calls `body(thread)` once on each of `threads` threads, thread = 0, 1, ... If several calls fail, throws the
@@ -105,7 +105,7 @@ void share_with_lock(std::size_t count, int threads, bool ordered, Body body) {
   failure.rethrow();
 }
 
-/// Calls `body(n, state)` in the same way, without a lock.
+/// Calls `body(n, state)` as share_with_lock() does, without a lock.
 template <typename State, typename Body>
 void share_among_threads(std::size_t count, int threads, Body body) {
   share_with_lock<State>(count, threads, false,

@@ -13,7 +13,8 @@
 
 namespace trifuse {
 
-/// A box of an array with any strides, in elements. Axes of length 1 are added in front of its one to four axes.
+/// A box of an array with any strides, in elements. It has one to four axes; axes of length 1 in front of them make
+/// four.
 struct StridedBox {
   std::array<std::int64_t, 4> count{1, 1, 1, 1}, stride{};
 
@@ -24,7 +25,7 @@ struct StridedBox {
   }
 };
 
-/// The edge of the squares in which a box is copied, so that all elements of a cache line are used on both sides.
+/// A box is copied in squares of this edge, so that all elements of a cache line are used on both sides.
 inline constexpr std::int64_t copied_square = 32;
 
 /// A matrix with any strides: element [y,x] is first[x * x_stride + y * y_stride].
@@ -34,8 +35,8 @@ struct StridedMatrix {
   std::int64_t x_count, x_stride, y_count, y_stride;
 };
 
-/// Computes out[y,x] = from[y,x]. The rows of `out` begin `row` elements apart. `ahead`: the distance to the matrix
-/// that is copied next. Its cache lines are prefetched, because the processor itself prefetches only few of them.
+/// Computes out[y,x] = from[y,x]. The rows of `out` begin `row` elements apart. `ahead`: distance to the matrix that is
+/// copied next. The function prefetches its cache lines, because the processor by itself prefetches only few of them.
 template <typename Number>
 void copy_across(const StridedMatrix<Number>& from, double* out, std::int64_t row, std::ptrdiff_t ahead) {
   constexpr std::int64_t edge = 4, line = 8;
@@ -82,8 +83,8 @@ void copy_strided(const Number* from, const StridedBox& box, double* out) {
     if (count[k] > 1 && (count[fast] == 1 || std::abs(stride[k]) < std::abs(stride[fast]))) fast = k;
   }
   if (fast == 3) fast = 2;
-  // The other axis with the smaller stride comes last. So the elements of a few rows of the last axis are read in the
-  // order of the memory.
+  // The other axis with the smaller stride comes last. So a few rows of the last axis are read in the order of the
+  // memory.
   std::array<std::size_t, 2> outer{};
   for (std::size_t k = 0, n = 0; k < 3; ++k) {
     if (k != fast) outer[n++] = k;

@@ -49,7 +49,8 @@ void write_error(std::string_view text) noexcept {
 void occupy_standard_streams() noexcept {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The new descriptor gets the lowest free number, that of the stream. It is read-only, so that writing fails.
+    // The new descriptor gets the lowest free number, which is the number of the stream. It is read-only, so that
+    // writing fails.
     if (::open("/dev/null", O_RDONLY) < 0) static_cast<void>(::open("/", O_RDONLY | O_DIRECTORY));
   }
 }

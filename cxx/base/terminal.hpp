@@ -31,8 +31,8 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
 }
 
 /// Opens standard input, output and error if the program was started without one of them. Otherwise the next file that
-/// is opened would get the number of the missing stream, and printed text would go into that file. Writing to a stream
-/// that was missing stays an error.
+/// is opened would get the number of the missing stream, and printed text would go into that file. Writing to such a
+/// stream stays an error.
 void occupy_standard_streams() noexcept;
 
 }

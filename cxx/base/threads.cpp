@@ -33,7 +33,7 @@ void refuse_in_forked_process() {
 /// Address space of a thread besides its stack, bytes: the buffer of BLAS.
 constexpr std::size_t space_of_thread = std::size_t{129} << 20;
 
-/// Starts up to `wanted` threads besides the caller and ends them again. Returns how many could be started.
+/// Starts up to `wanted` threads besides the caller, ends them again, and returns how many could be started.
 int started_threads(int wanted) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -81,7 +81,7 @@ int startable_threads(int wanted) {
   if (wanted > possible && !limited) {
     const int found = 1 + started_threads(wanted - 1);
     limited = found < wanted;
-    possible = std::max(possible, limited ? found - 1 : found);  // one is left to other libraries
+    possible = std::max(possible, limited ? found - 1 : found);  // other libraries may need one thread
   }
   return std::min(wanted, possible);
 }

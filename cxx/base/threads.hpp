@@ -7,8 +7,8 @@ namespace trifuse {
 /// Largest number of threads that a user may request.
 inline constexpr int max_threads = 4096;
 
-/// Number of threads for work that all threads share. It is OpenMP's number (OMP_NUM_THREADS, else one for each core
-/// that the process may use), but at most 16 for each core and at most the number that can be started. Throws
+/// Returns the number of threads for work that all threads share. It is OpenMP's number (OMP_NUM_THREADS, else one for
+/// each core that the process may use), but at most 16 for each core and at most the number that can be started. Throws
 /// SystemError as `startable_threads` does.
 int available_threads();
 
@@ -20,7 +20,8 @@ int available_threads();
 /// threads of OpenMP, and OpenMP would wait for them for ever.
 int startable_threads(int wanted);
 
-/// Limits the number of threads of OpenMP, and so of available_threads(), during its lifetime. For the calling thread.
+/// Limits the number of OpenMP's threads, and so available_threads(), as long as the object exists. Holds for the
+/// calling thread.
 class OpenMpThreads {
  public:
   /// `threads`: at least 1.

@@ -106,7 +106,8 @@ std::unique_ptr<Executor::Worker> CpuExecutor::make_worker() const {
   return std::make_unique<CpuWorker>(*this);
 }
 
-/// A batch of a worker with several threads has enough tasks for several subtasks of each thread.
+/// Returns batches of one task. If the worker has several threads, a batch has enough tasks for several subtasks of
+/// each thread.
 std::vector<std::vector<std::size_t>> CpuExecutor::batches(const Plan& plan, const std::vector<bool>& finished) const {
   std::vector<std::vector<std::size_t>> alone = Executor::batches(plan, finished);
   if (threads_per_worker_ <= 1) return alone;

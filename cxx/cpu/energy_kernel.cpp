@@ -11,9 +11,9 @@ namespace trifuse {
 
 namespace {
 
-using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, counted in their tiles
+using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, each counted from the begin of its tile
 
-/// Numerators of `length` consecutive c of one (i, j, k, a, b). The length is known at compile time, so that loops
+/// A row: the numerators of `length` consecutive c of one (i, j, k, a, b). The compiler knows the length, so that loops
 /// consist of full vectors only.
 template <int length>
 struct Run {
@@ -27,7 +27,7 @@ struct ResolvedTerm {
   const double* vvoo;
   double sign;
   int target, particle;
-  int first, second;           ///< positions of the particles of the vvoo factor
+  int first, second;           ///< positions of the particles of vvoo
   std::int64_t second_extent;  ///< doubles from one value of the first particle to the next
 };
 
@@ -45,7 +45,7 @@ TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std:
   }
 }
 
-/// Computes S of all targets for the run that begins at the c of `x`.
+/// Computes S of all targets for the row that begins at `x`.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Run<length>& run) {
   for (int t = 0; t < targets; ++t) std::fill_n(run.singles[t], length, 0.0);
@@ -61,7 +61,7 @@ TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, c
   }
 }
 
-/// Computes the numerators of a run. `at`: its first element in the targets.
+/// Computes the numerators of a row. `at`: index of its first element in the targets.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Run<length>& run) {
   const auto& s = run.singles;
@@ -92,15 +92,15 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
   }
 }
 
-/// Adds the energies of a run. `rest`: Delta - 3 omega2 without the energy of c.
+/// Adds the energies of a row. `rest`: Delta - 3 omega2 without the orbital energy of c.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restrict eps_c, double rest,
                                   TaskEnergy& energy) {
   double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
 #pragma omp simd reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
   for (int c = 0; c < length; ++c) {
-    // A denominator can be zero only for elements that are zero; other cases are refused before a run begins. An
-    // infinite denominator prevents 0/0.
+    // A denominator can be zero only if the numerator is zero: other input is refused before a run begins. A
+    // denominator of zero becomes infinite, which prevents 0/0.
     const double denominator = rest - eps_c[c];
     const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
     e_bracket_t += run.e_bracket_t[c] * inverse;
@@ -114,9 +114,9 @@ TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restri
   energy.same += {e_bracket_t_same, e_paren_t_same};
 }
 
-/// True if the elements with these holes are zero by antisymmetry: two equal holes in the spin-orbital formulation,
-/// three in the spin-adapted one. Such elements are left out. In memory they are rounding errors, and their
-/// denominators have no meaning.
+/// Returns true if the elements with these holes are zero by antisymmetry: two holes are equal in the spin-orbital
+/// formulation, three in the spin-adapted one. Such elements are left out: in memory they are rounding errors, and
+/// their denominators have no meaning.
 template <int targets>
 TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices& x) {
   const bool ij = in.equal_holes[0] && x[3] == x[4], jk = in.equal_holes[1] && x[4] == x[5];
@@ -124,7 +124,8 @@ TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices&
   return targets == 1 ? ij || jk || ik : ij && jk;
 }
 
-/// Adds the energies of the run of `length` elements at `at`. `holes`: sum of the orbital energies of i, j, k.
+/// Adds the energies of the row of `length` elements that begins at `at`. `holes`: sum of the orbital energies of i, j,
+/// k.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<ResolvedTerm>& terms, const Indices& x,
                                    std::int64_t at, double holes, std::span<const double> omega2,

@@ -9,34 +9,34 @@
 
 namespace trifuse {
 
-/// A disconnected term of a task with the addresses of its factors. Positions are those of DisconnectedTerm.
-/// `t1_factor` and `vvoo` may be other factors, see DisconnectedSet.
+/// A disconnected term of a task with the addresses of its two tensors. Positions are those of DisconnectedTerm. f_ov
+/// may stand for t1, and t2 for the integrals, see DisconnectedSet.
 struct SinglesTerm {
   int target;
   double sign;
   int particle, hole;
   std::array<int, 2> vvoo_particles, vvoo_holes;
-  const double* t1_factor;        ///< t1[h,p] of the term's tiles, part of an array over all orbitals
+  const double* t1_factor;        ///< ov tensor [h,p] on the term's tiles, part of an array over all orbitals
   std::int64_t t1_factor_stride;  ///< doubles from one h to the next
-  const double* vvoo;             ///< block vvoo[h',h'',p',p''] of the term's tiles
+  const double* vvoo;             ///< block vvoo[h',h'',p',p''] on the term's tiles
 };
 
-/// Length in memory of a run of `n` consecutive c, a multiple of a full vector of 8 doubles. Elements `n`, `n` + 1, ...
-/// of a run are zero in targets. In other arrays they may be any readable numbers.
+/// Returns the length in memory of a row of `n` consecutive c, a multiple of a full vector of 8 doubles. Elements `n`,
+/// `n` + 1, ... of a row are zero in targets. In other arrays they may be any readable numbers.
 constexpr std::int64_t padded_run(std::int64_t n) {
   return (n + 7) / 8 * 8;
 }
 
-/// A task whose connected triples are complete. A target is an array [i,j,k,a,b,c] whose runs of c have padded length.
+/// A task whose connected triples are complete. A target is an array [i,j,k,a,b,c] whose rows of c have padded length.
 struct EnergyInput {
   int targets = 1;                                   ///< 1 (spin-orbital) or 6 (spin-adapted)
   std::array<const double*, 6> d_left{}, d_right{};  ///< targets of the left and the right amplitudes
-  std::array<std::int64_t, 6> extent{};              ///< of a, b, c, i, j, k
+  std::array<std::int64_t, 6> extent{};              ///< extents of a, b, c, i, j, k
   std::array<const double*, 6> eps{};                ///< orbital energies of a, b, c, i, j, k, hartree
   std::array<bool, 2> equal_particles{};             ///< true for equal tiles: a = b, b = c
   std::array<bool, 2> equal_holes{};                 ///< true for equal tiles: i = j, j = k
   std::vector<SinglesTerm> singles;
-  double factor = 1.0;     ///< factor of the task
+  double factor = 1.0;     ///< weight of the task
   bool same_spin = false;  ///< spin-orbital formulation: true for a task aaa or bbb
 };
 

@@ -32,8 +32,8 @@ TRIFUSE_ALWAYS_INLINE void contiguous(const double* source, const Six& n, const 
         }
 }
 
-/// Copies if another index, `fast`, is the fastest one of the target. Blocks of eight by eight elements keep source and
-/// target in the first-level cache.
+/// Copies if another index, `fast`, is the fastest one of the target. Squares of eight by eight elements keep source
+/// and target in the first-level cache.
 template <bool assign>
 TRIFUSE_ALWAYS_INLINE void transposed(const double* source, const Six& n, const Six& from, const Six& to,
                                       std::size_t fast, double sign, double* target) {

@@ -8,22 +8,22 @@ namespace trifuse {
 /// Six extents or strides, one for each index of a rank-6 array.
 using Six = std::array<std::int64_t, 6>;
 
-/// Strides of an array [x5,x4,x3,x2,x1,x0] without gaps; extent[q] is the extent of xq.
+/// Returns the strides of an array [x5,x4,x3,x2,x1,x0] without gaps; extent[q] is the extent of xq.
 constexpr Six dense_strides(const Six& extent) {
   Six stride{1};
   for (std::size_t d = 1; d < 6; ++d) stride[d] = stride[d - 1] * extent[d - 1];
   return stride;
 }
 
-/// Strides of a, b, c, i, j, k in a target [i,j,k,a,b,c]. `extent`: the extents of a, b, c, i, j, k. `run`: doubles
-/// from one b to the next, at least the extent of c.
+/// Returns the strides of a, b, c, i, j, k in a target [i,j,k,a,b,c]. `extent`: the extents of a, b, c, i, j, k. `run`:
+/// number of doubles from one b to the next, at least the extent of c.
 constexpr Six target_strides(const Six& extent, std::int64_t run) {
   const auto [a, b, c, i, j, k] = extent;
   return {b * run, run, 1, a * b * run * k * j, a * b * run * k, a * b * run};
 }
 
-/// target[sum_q x_q to_q] += sign * source[sum_q x_q from_q] for all x_q < extent_q. With `assign` the target is
-/// overwritten instead.
+/// Computes target[sum_q x_q to_q] += sign * source[sum_q x_q from_q] for all x_q < extent_q. With `assign` it
+/// overwrites the target instead.
 ///
 /// `from`, `to`: strides of the six indices in the source and in the target, doubles. from_0 must be 1. The function is
 /// fast if to_0 is 1 too, and slower if another stride of the target is 1.

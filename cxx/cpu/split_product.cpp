@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t indices_of_instruction = 16, indices_of_sum = 64;
 constexpr std::int64_t rows_at_once = 64;
-/// The factor that makes up for truncation: [instructions for the contracted indices of a sum].
+/// [number of instructions that add to a sum]: the number that makes up for their truncation.
 constexpr std::array<double, indices_of_sum / indices_of_instruction + 1> growth = {1.0, 1.0, 1.0 + 0x1p-23,
                                                                                     1.0 + 0x1p-23, 1.0 + 0x1p-22};
 using Rows = std::array<double, rows_at_once>;
@@ -35,7 +35,7 @@ void split(double scaled, double& hi, double& lo) {
   lo = rounded_to_half(scaled - hi);
 }
 
-/// Adds the products of one instruction for `rows` rows: sum[m] = truncated(sum[m] + sum_x a[x,m] b[x]).
+/// Adds the products of one instruction to `rows` sums: sum[m] = truncated(sum[m] + sum_x a[x,m] b[x]).
 TRIFUSE_ALWAYS_INLINE void add_products(std::int64_t indices, std::int64_t rows, const double* a, std::int64_t stride,
                                         const double* b, Rows& sum) {
   Rows exact{};
@@ -53,7 +53,7 @@ struct Column {
   std::int64_t stride;  ///< doubles from one x of `a` to the next
 };
 
-/// c[m] = sum_x a[x,m] b[x] for up to `rows_at_once` rows.
+/// Computes c[m] = sum_x a[x,m] b[x] for up to `rows_at_once` rows.
 TRIFUSE_VECTOR_CLONES void multiply_rows(const Column& of, std::int64_t rows, std::int64_t k, double* c) {
   Rows total{};
   for (std::int64_t begin = 0; begin < k; begin += indices_of_sum) {

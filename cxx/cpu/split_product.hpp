@@ -9,7 +9,7 @@
 /// is for tests without a GPU.
 namespace trifuse {
 
-/// Keeps `bits` significant bits of a number and rounds to nearest, ties to even.
+/// Rounds a number to `bits` significant bits, to nearest, ties to even.
 template <int bits>
 constexpr double rounded_to_bits(double x) {
   constexpr int dropped = 53 - bits;
@@ -19,7 +19,8 @@ constexpr double rounded_to_bits(double x) {
   return std::bit_cast<double>((pattern + below_half + ((pattern >> dropped) & 1u)) & mask);
 }
 
-/// The nearest number of the format FP16 (IEEE 754 binary16), ties to even. Numbers of 65520 and more give infinity.
+/// Returns the nearest number of the format FP16 (IEEE 754 binary16), ties to even; infinity for numbers of 65520 and
+/// more.
 constexpr double rounded_to_half(double x) {
   constexpr double least_normal = 0x1p-14, first_above = 65520.0;
   const double size = x < 0.0 ? -x : x;
@@ -27,7 +28,7 @@ constexpr double rounded_to_half(double x) {
     return x < 0.0 ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   }
   if (size >= least_normal) return rounded_to_bits<11>(x);
-  // Numbers near 1.5 2^28 are multiples of 2^-24, as FP16 numbers below the least normal one.
+  // Doubles near 1.5 2^28 are multiples of 2^-24, and so are FP16 numbers below the least normal one.
   constexpr double shift = 0x1.8p28;
   return (x + shift) - shift;
 }
@@ -42,12 +43,13 @@ inline double truncated_to_float(double x) {
 /// scratch memory for it.
 ///
 /// Each matrix is scaled so that its largest element is 2^14 to 2^15. An element x becomes hi + lo with hi = half(x)
-/// and lo = half(x - hi). The products hi lo, lo hi and hi hi of 16 contracted indices are added to an FP32 sum, each
-/// by an instruction, which truncates. The sums of 64 contracted indices, times a factor that makes up for the average
-/// truncation (see SplitHalf::makes_up_for_truncation), are added to FP32 totals, rounded to nearest.
+/// and lo = half(x - hi). For each 16 contracted indices, three instructions add the products hi lo, lo hi and hi hi to
+/// an FP32 sum. Each instruction truncates the sum. The sum over 64 contracted indices is multiplied by a number that
+/// makes up for the average truncation (see SplitHalf::makes_up_for_truncation), and added to an FP32 total, rounded to
+/// nearest.
 class SplitProduct {
  public:
-  /// As `multiply_transposed`: c[n,m] = sum_x a[m,x] b[n,x].
+  /// Computes c[n,m] = sum_x a[m,x] b[n,x], with the parameters of `multiply_transposed`.
   void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, const double* b,
                 std::int64_t ldb, double* c);
 

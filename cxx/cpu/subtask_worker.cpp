@@ -11,13 +11,13 @@ namespace trifuse {
 
 namespace {
 
-/// Doubles of one target.
+/// Returns the size of one target, doubles.
 std::size_t target_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
   return static_cast<std::size_t>(h * h * h * p * p * padded_run(p));
 }
 
-/// Doubles of a right panel whose rows are copied in another order.
+/// Returns the size of a right panel whose rows are copied in another order, doubles.
 std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
   if (problem.formulation == SpinFormulation::spin_orbital) return 0;
   std::int64_t contracted = 0;
@@ -27,13 +27,13 @@ std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
   return static_cast<std::size_t>(size.holes * size.particles * size.particles * contracted);
 }
 
-/// Doubles of one vvoo block and of the margin that may be read behind it.
+/// Returns the size of one vvoo block and of the margin that may be read behind it, doubles.
 std::size_t vvoo_block_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
   return static_cast<std::size_t>(h * h * p * p + vector_margin);
 }
 
-/// Number of vvoo blocks that a subtask uses at once.
+/// Returns the number of vvoo blocks that a subtask uses at once.
 std::size_t vvoo_blocks(const Problem& problem) {
   return static_cast<std::size_t>(disconnected_terms(problem.formulation) * problem.disconnected_sets());
 }
@@ -77,7 +77,7 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
     extent_[q] = space_[task.particles[q]].size;
     extent_[3 + q] = space_[task.holes[q]].size;
   }
-  // Targets are [i,j,k,a,b,c]. Runs of c have padded length.
+  // Targets are [i,j,k,a,b,c]. Rows of c have padded length.
   const auto [a, b, c, i, j, k] = extent_;
   const std::int64_t run = padded_run(c);
   stride_ = target_strides(extent_, run);
@@ -154,8 +154,8 @@ void SubtaskWorker::multiply(const Product& product, Side side) {
   operations_ +=
       2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(contracted);
 
-  // Indices of the product from the fastest to the slowest, as positions in `slot`: first the three of the panel that
-  // has index c, if possible beginning with c. Then sums into the targets run along contiguous memory.
+  // The indices of the product from the fastest to the slowest, as positions in `slot`. The three indices of the panel
+  // that has c come first, if possible c itself. Then adding to the targets goes along contiguous memory.
   static constexpr std::array<int, 3> left_order = {0, 2, 1};            // rows of the left panel: [h1,h2,p1]
   static constexpr std::array<int, 3> right_order = {4, 3, 5};           // rows of the right panel: [h3,p2,p3]
   static constexpr std::array<int, 3> right_order_reversed = {3, 4, 5};  // its reordered rows: [h3,p3,p2]
@@ -191,7 +191,7 @@ void SubtaskWorker::multiply(const Product& product, Side side) {
   }
 }
 
-/// Copies a right panel [h3,p2,p3,x] to [h3,p3,p2,x], x being the contracted index, without gaps between its rows.
+/// Copies a right panel [h3,p2,p3,x] to [h3,p3,p2,x] without gaps between its rows. x is the contracted index.
 const double* SubtaskWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
   const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
                      nh = space_[product.right[2]].size;

@@ -31,9 +31,9 @@ class SubtaskWorker {
   /// prefetched from other ranks.
   void execute(std::span<const Task> subtasks, std::size_t first, std::size_t step, std::span<TaskEnergy> energies);
 
-  /// Floating-point operations of the matrix products of all calls.
+  /// Returns the floating-point operations of the matrix products of all calls.
   double operations() const { return operations_; }
-  /// Doubles of scratch memory for subtasks of these tiles, without copies of parts of panels.
+  /// Returns the scratch memory for subtasks of these tiles, without copies of parts of panels, doubles.
   static std::int64_t scratch_doubles(const Problem& problem, const TileSpace& tiles);
 
  private:
@@ -41,20 +41,20 @@ class SubtaskWorker {
   void prepare_next(const Task& subtask);
   /// Computes one subtask, whose contraction list is in `contractions_`.
   void execute_subtask(const Task& subtask, std::span<TaskEnergy> energies);
-  /// Target number `t` of a side, [i,j,k,a,b,c].
+  /// Returns target number `t` of a side, [i,j,k,a,b,c].
   double* target(int t, Side side);
   /// Computes all targets of a side.
   void build_targets(Side side);
-  /// c[n,m] = sum_x a[m,x] b[n,x], see `multiply_transposed`.
+  /// Computes c[n,m] = sum_x a[m,x] b[n,x], see `multiply_transposed`.
   void multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
                        const double* b, std::int64_t ldb, double* c);
-  /// Rounds a target as the sums of the GPU kernels of mixed precision.
+  /// Rounds a target to the format of the sums in the GPU kernels of mixed precision.
   void round_target(double* target);
   /// Computes a product and adds it to its targets.
   void multiply(const Product& product, Side side);
   const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
   void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
-  /// Fills `input_.singles`. The blocks stay in memory until `vvoo_blocks_` is cleared.
+  /// Fills `input_.singles`. The vvoo blocks stay in memory until `vvoo_blocks_` is cleared.
   void resolve_singles(const Task& task);
 
   const Problem& problem_;
@@ -67,8 +67,8 @@ class SubtaskWorker {
   ContractionList contractions_, next_contractions_;
   EnergyInput input_;
   std::vector<PanelGuard> vvoo_blocks_;
-  Six extent_{}, stride_{};  ///< of a, b, c, i, j, k, in a target
-  std::int64_t runs_ = 0;    ///< number of runs of c in a target
+  Six extent_{}, stride_{};  ///< extents and strides of a, b, c, i, j, k in a target
+  std::int64_t runs_ = 0;    ///< number of rows of c in a target
   std::array<bool, 6> written_{};
   SplitProduct split_product_;
   double operations_ = 0.0;

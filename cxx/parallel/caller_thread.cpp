@@ -42,7 +42,7 @@ void CallerThread::serve(const std::function<void()>& body, const std::function<
   try {
     thread = std::thread(run_body);
   } catch (const std::system_error&) {
-    // Other ranks may wait for this one, so it goes on. Probably no other thread can be started either.
+    // Other ranks may wait for this rank, so it goes on. Probably no other thread can be started either.
     {
       const std::lock_guard lock(mutex_);
       alone_ = true;

@@ -13,15 +13,16 @@
 namespace trifuse {
 
 /// Lets other threads execute functions on one particular thread. Only one thread may call MPI and Global Arrays, but
-/// the library computes on other threads. The thread that may, that of the program or of its caller, calls `serve`,
-/// which starts the computation on a new thread and executes the functions that the library passes to `call`.
+/// the library computes on other threads. The one thread that may do so, that of the program or of its caller, calls
+/// `serve`. This function starts the computation on a new thread and executes the functions that the library passes to
+/// `call`.
 class CallerThread {
  public:
   /// Runs `body` on a new thread. Until `body` ends, executes on this thread the functions that other threads pass to
   /// `call`. Throws the exception that `body` threw. If no thread can be started, runs `body` on this thread; then
   /// calls of other threads throw SystemError.
   ///
-  /// `idle`: function that this thread calls about every millisecond while no request is pending. Some libraries
+  /// `idle`: a function that this thread calls about every millisecond while no request is pending. Some libraries
   /// receive messages from other processes only while the program calls them. `idle` may be empty. It must not throw.
   void serve(const std::function<void()>& body, const std::function<void()>& idle = {});
 

@@ -40,7 +40,8 @@ std::vector<WorkChunk> make_work_chunks(const Plan& plan, int ranks) {
 }
 
 int ranks_to_divide_for(const std::vector<double>& rates) {
-  // The last chunks are 1/400 of the share of one of this many ranks.
+  // Dividing for this part of (all operations per second) / (those of the slowest rank) keeps the last chunks short on
+  // every rank.
   constexpr double shares_of_slowest = 0.5, most = 2000.0;
   double all = 0.0, slowest = 0.0;
   for (const double rate : rates) {
@@ -128,8 +129,8 @@ void DynamicScheduler::continue_on_cores() {
 void DynamicScheduler::drain() {
   static_cast<void>(taken(counter_of(communicator_)));
   // The marks of 64 ranks that fail at the same moment add up to a claim from the back and no mark. So each rank reads
-  // the counter after its mark; the last one sees it without a mark and adds another.
-  constexpr int most_marks = 100;  // a counter that does not work never shows a mark
+  // the counter after it has added its mark. The last rank then sees no mark and adds another.
+  constexpr int most_marks = 100;  // a broken counter never shows a mark
   for (int marks = 0; !drained_ && marks < most_marks; ++marks) {
     static_cast<void>(communicator_.fetch_add(0, mark));
     static_cast<void>(taken(counter_of(communicator_)));
@@ -163,7 +164,7 @@ DynamicScheduler::Taken DynamicScheduler::taken(std::int64_t counter) {
 }
 
 double DynamicScheduler::total_rate() const {
-  // Chunks in progress count as done, which makes the rate slightly too high. This is the safe direction.
+  // Chunks in progress count as done. So the rate is slightly too high, which is the safe direction.
   const double watched = last_read_ - first_read_, given = operations_assigned_ - assigned_at_first_read_;
   return measured_rate_ && watched > 0.0 && given > 0.0 ? given / watched : assignment_.total_rate;
 }
@@ -171,7 +172,7 @@ double DynamicScheduler::total_rate() const {
 double DynamicScheduler::seconds_of(const WorkChunk& chunk) const {
   const double seconds = chunk.operations / measured_rate_.value_or(assignment_.rate);
   if (assignment_.threads_share_task) return seconds;
-  // One thread executes one task.
+  // Each task is executed by one thread.
   const auto threads = static_cast<double>(std::max(1, assignment_.threads)),
              tasks = static_cast<double>(chunk.last - chunk.first);
   return seconds * threads / std::min(threads, tasks);
@@ -190,7 +191,7 @@ bool DynamicScheduler::too_slow() {
   constexpr double doubt = 1.25;
   if (!measured_rate_ || assignment_.worker_rate <= 0.0) return false;
   const auto rate_of_other_workers = [&] { return assignment_.worker_rate * total_rate() / assignment_.total_rate; };
-  // First decide with the last known values, so that a fast rank need not read the counter.
+  // The first decision uses the last known values, so that a fast rank need not read the counter.
   if (doubt * *measured_rate_ > rate_of_other_workers()) return false;
   const Taken now = taken(counter_of(communicator_));
   if (all_taken(now)) return false;

@@ -191,7 +191,7 @@ void Journal::agree_on_finished(Communicator& communicator) {
       giver[task] = first + std::countr_zero(static_cast<std::uint64_t>(numbers[task]));
     }
   }
-  // The sum is exact because only one rank contributes numbers other than zero.
+  // The sum is exact, because all ranks but one contribute zeros.
   const std::size_t row = 1 + TaskEnergy::numbers * count;
   std::vector<std::size_t> given;
   for (std::size_t task = 0; task < tasks; ++task) {

@@ -27,26 +27,27 @@ class Journal {
  public:
   /// Opens a journal and reads the finished tasks from all its files. All ranks then have the same finished tasks with
   /// the same energies. If several files contain a task, the energies come from the lowest rank that has read such a
-  /// file. Collective if `communicator` is not null. Throws as `JournalFile`, on every rank.
+  /// file. Collective if `communicator` is not null. Throws what `JournalFile` throws, on every rank.
   ///
   /// `path`: name of the file of rank 0. `key`: the calculation to which the energies must belong. `communicator`: null
   /// for a single process. `writes`: true if this rank will call `append`; its file is created if it does not exist.
   Journal(const std::string& path, const JournalKey& key, Communicator* communicator = nullptr, bool writes = true);
 
-  /// True if `path` names a file that a rank above 0 writes or would write for the journal with the name `journal`.
+  /// Returns true if `path` names a file that a rank above 0 writes or would write for the journal with the name
+  /// `journal`.
   static bool is_file_of_rank(const std::string& journal, const std::string& path);
 
   /// Returns the tiling of the plan to which a journal belongs; nullopt if the journal does not exist or holds nothing
   /// yet. Collective if `communicator` is not null. Throws as `JournalFile::tiles_in`, on every rank.
   static std::optional<Tiling> tiles_in(const std::string& path, Communicator* communicator = nullptr);
 
-  /// True if the task was finished when the journal was opened. Its energies are then in `energies(task)`.
+  /// Returns true if the task was finished when the journal was opened. Its energies are then in `energies(task)`.
   bool finished(std::size_t task) const { return finished_[task]; }
-  /// Energies of a finished task, energies[omega2], hartree. Zeros if the task was not finished.
+  /// Returns the energies of a finished task, energies[omega2], hartree; zeros if the task was not finished.
   std::span<const TaskEnergy> energies(std::size_t task) const {
     return std::span(energies_).subspan(task * key_.results.omega2, key_.results.omega2);
   }
-  /// The kind of worker that computed a finished task.
+  /// Returns the kind of worker that computed a finished task.
   WorkerKind by(std::size_t task) const { return by_[task]; }
 
   /// Appends the energies of a task to the file of this rank. One thread at a time may call it. Throws
@@ -57,18 +58,18 @@ class Journal {
   /// hartree.
   void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
 
-  /// Name of the file of rank 0, as the constructor got it.
+  /// Returns the name of the file of rank 0, as the constructor got it.
   const std::string& path() const { return path_; }
-  /// Warnings for the user in one text, the same on all ranks; empty if there is none. One says that records of the
-  /// files are damaged and not used.
+  /// Returns all warnings for the user as one text, the same on all ranks; empty if there is none. A warning says,
+  /// e.g., that records of the files are damaged and not used.
   const std::string& warning() const { return warning_; }
 
  private:
-  /// What the files showed that a rank has read, as numbers that ranks can exchange.
+  /// What a rank has learnt from the files that it has read, as numbers that ranks can exchange.
   struct FilesOfRank {
     double unlocked = 0.0;                ///< number of files without a lock
-    double records = 0.0, damaged = 0.0;  ///< as in JournalFileState, all files together
-    double writer = 0.0, byte = 0.0;      ///< where the first damaged record begins: the rank that wrote its file, byte
+    double records = 0.0, damaged = 0.0;  ///< as in JournalFileState, for all these files together
+    double writer = 0.0, byte = 0.0;      ///< the first damaged record: rank that wrote its file, first byte
     void add(int rank, const JournalFileState& file);
   };
   /// Reads the files that are assigned to this rank and adds what they show to `seen`.

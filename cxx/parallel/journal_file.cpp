@@ -19,8 +19,8 @@
 #include "cxx/base/printable.hpp"
 #include "cxx/parallel/journal_record.hpp"
 
-/// A journal is a header and one record for each finished task. All fields have eight bytes, least significant byte
-/// first.
+/// A journal file consists of a header and one record for each finished task. All fields have eight bytes, least
+/// significant byte first.
 ///
 ///     header   magic "TRIFUSE2", energies per task, tasks, largest hole tile, largest particle tile, aligned (0 or 1),
 ///              fingerprint (two fields), checksum of the fields before it (XXH3)
@@ -125,7 +125,7 @@ JournalFile::JournalFile(std::string path, const JournalKey& key, int flags) : p
     // With O_EXCL no file is created at the end of a symbolic link.
     file_ = ::open(path_.c_str(), flags | O_EXCL | always, 0666);
     if (file_ < 0 && errno != EEXIST) fail("opened");
-    if (file_ < 0) refuse_link();  // otherwise a file has appeared meanwhile: try again
+    if (file_ < 0) refuse_link();  // otherwise a file has appeared meanwhile, so the loop tries again
   }
 }
 
@@ -248,7 +248,7 @@ void JournalFile::read_records(std::size_t file_size, const Found& found) {
                        task < key_.tasks && by < worker_kinds;
     ++state_.records;
     if (!valid) {
-      // A kill only shortens the file. So this is damage, and each of the records behind it has a checksum of its own.
+      // A kill can only shorten a file, so this record is damaged. The records behind it have checksums of their own.
       if (state_.damaged++ == 0) state_.first_damaged = at;
       holes_.push_back(at);
       continue;
@@ -279,12 +279,12 @@ void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEn
     for (const double number : energy.as_numbers()) record.put(number);
   }
   record.put(checksum_of_fields(record.bytes()));
-  // A new record takes the place of a damaged one first.
+  // New records first replace damaged records.
   const std::size_t to = holes_.empty() ? end_ : holes_.back();
   write_all(record.bytes(), to);
   if (!holes_.empty()) holes_.pop_back();
-  // The page cache survives a kill of the process. Against a crash of the machine the file is synchronised from time to
-  // time.
+  // The page cache survives a kill of the process, but not a crash of the machine. So the file is synchronised from
+  // time to time.
   constexpr double seconds_between_syncs = 20.0;
   if (wall_seconds() - last_sync_ > seconds_between_syncs) {
     if (::fdatasync(file_) != 0) fail("written");

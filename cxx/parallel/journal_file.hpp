@@ -30,18 +30,18 @@ struct JournalKey {
   bool operator==(const JournalKey&) const = default;
 };
 
-/// What the reading of a file showed.
+/// What Trifuse has learnt from reading a file.
 struct JournalFileState {
   bool locked = false;            ///< false if the file system has no locks; other runs may then use the file, too
   std::size_t records = 0;        ///< number of whole records, damaged ones included
-  std::size_t damaged = 0;        ///< number of these whose checksum is wrong
+  std::size_t damaged = 0;        ///< number of records whose checksum is wrong
   std::size_t first_damaged = 0;  ///< byte of the file where the first damaged record begins; 0 if there is none
 };
 
 /// One file with energies of finished tasks: a header, then one record with a checksum for each task. Records are
 /// appended when tasks finish. If a kill cuts the last record short, it is dropped. A whole record with a wrong
-/// checksum is damage: it is not used and counted in the state of the file, and the next record takes its place. The
-/// records behind it are used.
+/// checksum is damaged: it is counted in the state of the file and not used, and the next record that is appended
+/// replaces it. The records behind it are used.
 class JournalFile {
  public:
   /// Receives one record of a file. `task`: number of the task in the plan. `by`: the kind of worker that computed it.
@@ -63,14 +63,14 @@ class JournalFile {
   /// reading. Throws as the constructor.
   static JournalFileState read(const std::string& path, const JournalKey& key, const Found& found);
 
-  /// The state of the file when it was opened.
+  /// Returns the state of the file when it was opened.
   const JournalFileState& state() const { return state_; }
 
   /// Returns the tiling of the plan whose energies a file holds; nullopt if the file cannot be read, is empty, or ends
   /// inside its header. Throws UsageError if the file is not a journal of this version.
   static std::optional<Tiling> tiles_in(const std::string& path);
 
-  /// True if a file begins like a journal of this or of another version.
+  /// Returns true if a file begins like a journal of this or of another version.
   static bool is_journal(const std::string& path);
 
   /// Appends one record. One thread at a time may call it. Throws SystemError with the name of the file if writing
@@ -102,7 +102,7 @@ class JournalFile {
   [[noreturn]] void fail(const std::string& action) const;
   /// Returns the checksum that follows the fields of a record.
   std::uint64_t checksum_of_fields(std::string_view fields) const;
-  /// Size of a record in bytes.
+  /// Returns the size of a record in bytes.
   std::size_t record_size() const;
 
   std::string path_;
@@ -110,7 +110,7 @@ class JournalFile {
   int file_ = -1;
   JournalFileState state_;
   std::size_t end_ = 0;             ///< end of the last valid record
-  std::vector<std::size_t> holes_;  ///< where damaged records begin that the next records replace
+  std::vector<std::size_t> holes_;  ///< begins of damaged records; the next records replace these
   double last_sync_ = 0.0;
 };
 

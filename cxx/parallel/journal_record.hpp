@@ -25,7 +25,7 @@ class RecordWriter {
   std::string bytes_;
 };
 
-/// Reads the fields of a record in the order in which RecordWriter wrote them. `bytes` must have them all.
+/// Reads the fields of a record in the order in which RecordWriter wrote them. `bytes` must contain all these fields.
 class RecordReader {
  public:
   explicit RecordReader(std::span<const char> bytes) : bytes_(bytes) {}

@@ -29,7 +29,7 @@ void open_peer_exchange(Communicator& communicator, PanelExchange* exchange,
                         const std::function<void(const std::function<void()>&)>& attempt);
 
 /// Closes the exchange and returns the bytes that this rank's executor has read from its peers. Executors may be
-/// destroyed afterwards. Collective. `exchange`: as in open_peer_exchange().
+/// destroyed afterwards. Collective. `exchange`: see open_peer_exchange().
 std::int64_t close_peer_exchange(Communicator& communicator, PanelExchange* exchange);
 
 }

@@ -27,14 +27,14 @@ std::size_t u(int n) {
 }
 
 void find_cores(RankResources& mine) {
-  // More than the cores of any machine. The kernel refuses a smaller set.
+  // No machine has more cores. The kernel refuses a set that is smaller than its own.
   constexpr int max_cores = 8192;
   cpu_set_t* set = CPU_ALLOC(max_cores);
   const std::size_t bytes = CPU_ALLOC_SIZE(max_cores);
   if (set == nullptr) throw SystemError("There is not enough memory.");
   if (sched_getaffinity(0, bytes, set) == 0) {
     mine.core_count = std::max(1, CPU_COUNT_S(bytes, set));
-    // Write ranges of cores, e.g. 0-7,16-23.
+    // Writes ranges of cores, e.g. 0-7,16-23.
     for (int core = 0; core < max_cores; ++core) {
       if (!CPU_ISSET_S(u(core), bytes, set)) continue;
       int last = core;
@@ -75,16 +75,17 @@ RankResources cores_of_this_process() {
   return mine;
 }
 
-/// Number of threads of a rank if `sharers` ranks share its cores.
+/// Returns the number of threads of a rank if `sharers` ranks share its cores.
 int threads(const RankResources& rank, int sharers) {
   return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, sharers));
 }
 
-/// Sums over groups of ranks, by the name of the group: the ranks of one host, or the ranks with the same cores.
+/// Sums over groups of ranks, by the name of the group. A group is the ranks of one host, or the ranks with the same
+/// cores.
 template <typename Number>
 using Sums = std::map<std::string, Number>;
 
-/// Identifies a set of cores: the host and its cores.
+/// Returns a text that identifies the cores of a rank: its host and the numbers of the cores.
 std::string cores_of(const RankResources& rank) {
   return rank.host + " " + rank.cores;
 }
@@ -135,13 +136,13 @@ class Memory {
   };
   const Host& of_host(const std::string& name) const { return hosts_.at(name); }
 
-  /// Size of the shared operands that a rank stores.
+  /// Returns the size of the shared operands that a rank stores.
   double of_operands(std::size_t rank) const {
     return operands_ == OperandStorage::shared ? bytes_ / static_cast<double>(ranks_.size()) * shares_[rank].share
                                                : 0.0;
   }
 
-  /// Smallest memory that a rank needs to compute, besides the shared operands that it stores.
+  /// Returns the smallest memory that a rank needs to compute, besides the shared operands that it stores.
   double to_compute(std::size_t rank) const {
     return ranks_[rank].working_bytes + (operands_ == OperandStorage::own ? ranks_[rank].operand_bytes : 0.0);
   }
@@ -154,8 +155,8 @@ class Memory {
   std::map<std::string, Host> hosts_;
 };
 
-/// Returns the ranks without a GPU that can compute: on each host as many as its memory allows besides the ranks with a
-/// GPU.
+/// Returns the ranks without a GPU that can compute. On each host these are as many as its memory allows besides the
+/// ranks with a GPU.
 std::vector<int> ranks_that_fit(const std::vector<RankResources>& ranks, const Memory& memory) {
   Sums<double> needed;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -192,10 +193,10 @@ void share_memory(const std::vector<RankResources>& ranks, const Memory& memory,
   }
 }
 
-/// Number of threads of a rank without a GPU. Its cores are shared by `on_cores` ranks that compute without a GPU and
-/// by `with_gpus` ranks that compute with one. Ranks with a GPU keep the threads that they need.
+/// Returns the number of threads of a rank without a GPU. Its cores are shared by `on_cores` ranks that compute without
+/// a GPU and by `with_gpus` ranks that compute with one. Ranks with a GPU keep the threads that they need.
 int threads_beside(const RankResources& rank, int on_cores, int with_gpus) {
-  // Number of threads that prepare the work of a GPU.
+  // So many threads prepare the work of a GPU.
   constexpr int of_gpu = 4;
   const int even = rank.core_count / (on_cores + with_gpus);
   const int left = rank.core_count - with_gpus * std::min(even, of_gpu);
@@ -244,7 +245,8 @@ void set_reading_threads(const std::vector<RankResources>& ranks, std::vector<Ra
   }
 }
 
-/// True if CPU workers on the ranks `on_cores` shorten the job of the GPUs by more than reading their operands takes.
+/// Returns true if CPU workers on the ranks `on_cores` shorten the job of the GPUs by more than reading their operands
+/// takes.
 bool worth_helping(const std::vector<RankResources>& ranks, const std::vector<int>& on_cores,
                    const std::vector<RankAssignment>& assignments, double operations) {
   double gpu_rate = 0.0, core_rate = 0.0, bytes = 0.0;
@@ -316,7 +318,7 @@ std::string gpu_name(const std::vector<RankResources>& ranks, const RankResource
   const auto could_be_confused = [&](const RankResources& other) {
     return other.host == rank.host && other.gpu_label == rank.gpu_label && other.gpu_identity != rank.gpu_identity;
   };
-  // As in the short form of nvidia-smi, "GPU-8932f937".
+  // So long is the short form of nvidia-smi, "GPU-8932f937".
   constexpr std::size_t shortened = 12;
   const bool ambiguous = std::any_of(ranks.begin(), ranks.end(), could_be_confused);
   return ambiguous ? fmt::format("{}, {}", rank.gpu_label, rank.gpu_identity.substr(0, shortened)) : rank.gpu_label;

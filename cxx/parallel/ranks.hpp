@@ -50,15 +50,15 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 /// cores. All other ranks are idle.
 ///
 /// Shared operands are stored by all ranks, idle ones included. On a host with GPUs only the ranks with a GPU store
-/// them. The part of a host is proportional to its number of ranks. The memory that a host has left is divided evenly
-/// among its ranks that compute; it is used for panels of other ranks and for scratch.
+/// them. The part of a host is proportional to its number of ranks. The rest of a host's memory is divided evenly among
+/// its ranks that compute, for panels of other ranks and for scratch.
 ///
 /// If every rank has operands of its own, CPU workers must read all of them over the network, which the GPU ranks use
-/// too. Ranks then help only if all CPU workers together shorten the job by more than this reading takes.
+/// too. CPU workers then help only if together they shorten the job by more than this reading takes.
 ///
 /// `ranks`: ranks[rank], the resources of all ranks. `operations`: floating-point operations of the job. `operands`:
-/// where they are stored. Throws UsageError if no rank can compute, or if a host has too little memory for its part of
-/// shared operands.
+/// where the operands are stored. Throws UsageError if no rank can compute, or if a host has too little memory for its
+/// part of shared operands.
 std::vector<RankAssignment> assign_work(const std::vector<RankResources>& ranks, double operations,
                                         OperandStorage operands = OperandStorage::own);
 

@@ -25,7 +25,7 @@ void begin_round(TaskRun& run, RankAssignment& assignment, const std::vector<boo
   const std::vector<double> all = allgather(communicator, mine);
   std::vector<double> rates;
   double workers = 0.0, rate_of_workers = 0.0;
-  int block = 0;  // the smallest one that a rank wants
+  int block = 0;  // the smallest group size that a rank wants
   assignment.total_rate = 0.0;
   for (std::size_t at = 0; at < all.size(); at += mine.size()) {
     rates.push_back(all[at]);
@@ -92,8 +92,8 @@ void add_integers_of_ranks(Communicator& communicator, std::span<std::int64_t> n
   }
 }
 
-/// Gathers the work of all ranks and sums the energies and the kinds of workers. Both are zero here for tasks that
-/// other ranks have executed. Collective. `seconds`: duration of the run.
+/// Gathers the work of all ranks, and sums the energies and the kinds of workers over ranks. Both are zero in this rank
+/// for tasks that other ranks have executed. Collective. `seconds`: duration of the run.
 void add_outcomes(TaskRun& run, double seconds) {
   Communicator& communicator = *run.settings.communicator;
   RankWork& mine = run.mine;

@@ -15,17 +15,17 @@ constexpr std::size_t worker_kinds = 6;
 /// Returns the kind of worker of an executor. `executor`: its name; other names than "cpu", "reference", "cuda",
 /// "mixed-cpu", "mixed-cuda" give `other`.
 WorkerKind worker_kind(const std::string& executor);
-/// True if workers of this kind compute in mixed precision.
+/// Returns true if workers of this kind compute in mixed precision.
 constexpr bool is_mixed(WorkerKind kind) {
   return kind == WorkerKind::mixed_cpu || kind == WorkerKind::mixed_cuda;
 }
-/// True if workers of this kind compute on GPUs.
+/// Returns true if workers of this kind compute on GPUs.
 constexpr bool is_cuda(WorkerKind kind) {
   return kind == WorkerKind::cuda || kind == WorkerKind::mixed_cuda;
 }
 
-/// Progress of a run. With several ranks, `tasks_done` and `operations_done` count the tasks that were assigned to all
-/// ranks together when this rank asked last.
+/// Progress of a run. With several ranks, `tasks_done` and `operations_done` count the tasks that had been assigned to
+/// all ranks together when this rank last asked.
 struct RunProgress {
   std::size_t tasks_done, tasks;
   double operations_done, operations;  ///< floating-point operations, as planned
@@ -33,13 +33,13 @@ struct RunProgress {
 
 /// Work of one rank, or of a single process.
 struct RankWork {
-  WorkerKind kind = WorkerKind::other;  ///< at the start of the run
+  WorkerKind kind = WorkerKind::other;  ///< kind at the start of the run
   bool computed = false;                ///< false: the rank was idle
   bool device_failed = false;           ///< true if a GPU of the rank failed or could not be used
   std::size_t tasks = 0;                ///< tasks that the rank executed
   double operations = 0.0;              ///< floating-point operations of these tasks, as planned
-  double seconds_busy = 0.0;            ///< average over its workers
-  double seconds_idle = 0.0;            ///< waiting for tasks, for other ranks, or for an executor on cores
+  double seconds_busy = 0.0;            ///< busy time, average over its workers
+  double seconds_idle = 0.0;            ///< time of waiting for tasks, for other ranks, or for an executor on cores
 };
 
 }

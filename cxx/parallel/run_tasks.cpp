@@ -38,7 +38,7 @@ void run_alone(TaskRun& run, const std::vector<bool>& finished) {
   if (!run.everything_done()) throw_interrupted(run);
 }
 
-/// Number of tasks of the journal that were computed by a kind of worker that takes no part in this run.
+/// Returns the number of tasks of the journal that were computed by a kind of worker that takes no part in this run.
 std::size_t from_other_kind(const TaskRun& run, const std::vector<bool>& finished) {
   if (run.settings.journal == nullptr) return 0;
   std::array<bool, worker_kinds> now{};

@@ -38,7 +38,7 @@ struct RunSettings {
   /// is no executor, this rank begins with `on_cores`.
   std::string failed_device = {};
   std::function<void(const std::string&)> warn = {};  ///< gets a warning as soon as a device fails; may be empty
-  /// [task]: number of the task in the journal; empty: the number in the plan.
+  /// [task]: number of the task in the journal; empty: the same as its number in the plan.
   std::vector<std::size_t> numbers_in_journal = {};
 };
 
@@ -49,9 +49,9 @@ struct RunOutcome {
   std::vector<WorkerKind> kinds;                ///< kinds[task]: the kind of worker that computed it
   double operations = 0.0;                      ///< floating-point operations that all ranks executed in this run
   std::size_t from_journal = 0;                 ///< tasks whose energies came from the journal
-  std::size_t from_other_kind = 0;    ///< of these, tasks computed by a kind of worker that takes no part in this run
-  std::vector<RankWork> ranks;        ///< ranks[rank]; one element for a single process
-  std::vector<std::string> warnings;  ///< failures of devices, of all ranks
+  std::size_t from_other_kind = 0;              ///< those of them from a kind of worker that takes no part in this run
+  std::vector<RankWork> ranks;                  ///< ranks[rank]; one element for a single process
+  std::vector<std::string> warnings;            ///< failures of devices, of all ranks
 };
 
 /// Executes all tasks of a plan that the journal does not contain, and returns the energies of all tasks. It uses
@@ -62,9 +62,9 @@ struct RunOutcome {
 /// If a worker throws DeviceError, the worker ends and other workers execute its batch. If all workers have ended in
 /// this way, the executor of `RunSettings::on_cores` executes the remaining tasks.
 ///
-/// With several ranks it is collective: all ranks pass the same plan and get the same outcome. One rank executes each
-/// task, and its energies are added to the zeros of the other ranks. Therefore the bits do not depend on the number of
-/// ranks. Unfinished tasks of a rank whose devices have failed are redistributed to all ranks.
+/// With several ranks it is collective: all ranks pass the same plan and get the same outcome. Each task is executed by
+/// one rank, and its energies are added to the zeros of the other ranks. So the bits do not depend on the number of
+/// ranks. The unfinished tasks of a rank whose devices have failed are redistributed to all ranks.
 ///
 /// `plan`: the tasks. `executor`: null if this rank is idle or begins with `on_cores`. `results`: what the
 /// tasks return. `settings`: see RunSettings.

@@ -48,8 +48,8 @@ void record_energies(TaskRun& run, std::size_t task, std::span<const TaskEnergy>
   if (run.settings.progress) run.settings.progress(run.scheduler ? run.total_progress : run.progress);
 }
 
-/// Throws Error unless `batches` contain each task that is not taken[task] exactly once. Otherwise the sum of energies
-/// would be wrong without a message.
+/// Throws Error unless `batches` contain each task with taken[task] = false exactly once. Without this check the sum of
+/// energies could be wrong without a message.
 void check_batches(const Batches& batches, std::vector<bool> taken) {
   for (const std::vector<std::size_t>& batch : batches) {
     for (const std::size_t task : batch) {
@@ -83,7 +83,7 @@ Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks) {
 
 namespace {
 
-/// Returns the batches of the executor for the tasks of one claim. `tasks`: numbers in `plan`.
+/// Returns the batches of the executor for the tasks of one claim. `tasks`: their numbers in `plan`.
 Batches batches_of(const std::vector<std::size_t>& tasks, const Plan& plan, const Executor& executor) {
   const Plan part = part_of(plan, tasks);
   Batches batches = checked_batches(part, executor, std::vector<bool>(tasks.size(), false));
@@ -119,8 +119,8 @@ bool fetch_batches(TaskRun& run) {
   return true;
 }
 
-/// Returns the next batch for a worker; an empty batch at the end. If no batch is left but other workers execute some,
-/// it waits, because these batches may be returned.
+/// Returns the next batch for a worker; an empty batch at the end. If no batch is left but other workers still execute
+/// batches, it waits, because a failing worker returns its batch.
 std::vector<std::size_t> next_batch(TaskRun& run) {
   std::unique_lock lock(run.queue_mutex);
   while (!run.abandon && !run.stopped()) {

@@ -31,7 +31,7 @@ struct TaskRun {
   const RunSettings& settings;
   const ResultShape& results;
   const Executor* executor = nullptr;
-  std::unique_ptr<Executor> on_cores;  ///< the current executor after the devices have failed, else null
+  std::unique_ptr<Executor> on_cores;  ///< current executor after the devices have failed, else null
   WorkerKind kind = WorkerKind::other;
   int threads = 1;                   ///< number of workers
   std::atomic<bool> abandon{false};  ///< set after an exception: no thread begins another batch
@@ -46,19 +46,19 @@ struct TaskRun {
   Plan rest;                                          ///< the tasks that the chunks contain, in their order
   std::vector<std::size_t> numbers_of_rest;           ///< numbers in `plan` of the tasks of `rest`
   RunProgress progress_before{};                      ///< progress when the round began
-  double operations_ended = 0.0, seconds_busy = 0.0;  ///< of finished batches of this executor; sum over its workers
+  double operations_ended = 0.0, seconds_busy = 0.0;  ///< of finished batches of this executor, summed over its workers
 
   std::mutex mutex;  ///< guards all members below
   RunOutcome outcome;
   RankWork mine;                 ///< work of this rank
   std::vector<bool> done;        ///< done[task]: this process executed the task in this run
-  RunProgress progress{};        ///< of this process, with the tasks of the journal
-  RunProgress total_progress{};  ///< tasks that all ranks had received at the last inquiry of this process
+  RunProgress progress{};        ///< progress of this process, with the tasks of the journal
+  RunProgress total_progress{};  ///< tasks that all ranks had received when this process last asked
   int workers_begun = 0, workers_failed = 0;
   std::exception_ptr device_failure;  ///< the last failure of a device
   std::string warning;
 
-  /// Number of a task of the plan in the journal.
+  /// Returns the number of a task of the plan in the journal.
   std::size_t number_in_journal(std::size_t task) const {
     return settings.numbers_in_journal.empty() ? task : settings.numbers_in_journal[task];
   }
@@ -73,11 +73,11 @@ struct TaskRun {
 /// of these tasks exactly once.
 Batches checked_batches(const Plan& plan, const Executor& executor, const std::vector<bool>& finished);
 
-/// Returns a plan with only these tasks. It has everything that an executor reads from the whole plan.
+/// Returns a plan with only these tasks. It has all members of the whole plan that an executor reads.
 Plan part_of(const Plan& plan, const std::vector<std::size_t>& tasks);
 
 /// Executes batches on all threads until none are left. Returns false if all workers have ended because their devices
-/// failed. If workers throw other exceptions, throws the one of the worker with the lowest number.
+/// failed. If workers throw other exceptions, throws the exception of the worker with the lowest number.
 bool work_on_all_threads(TaskRun& run);
 
 /// Makes `executor` the executor of the run; null for an idle rank.

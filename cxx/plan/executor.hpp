@@ -24,7 +24,8 @@ class Executor {
     /// Writes the energies of `tasks` for each omega2 of the problem, hartree, and adds to the arrays of `results`. The
     /// bits of a task's energies do not depend on the other tasks of the call.
     virtual void execute(std::span<const Task> tasks, const TaskResults& results) = 0;
-    /// Floating-point operations of the matrix products of all calls; 0 if the executor does not count them.
+    /// Returns the floating-point operations of the matrix products of all calls; 0 if the executor does not count
+    /// them.
     virtual double operations() const { return 0.0; }
   };
 
@@ -32,14 +33,14 @@ class Executor {
   virtual std::string name() const = 0;
   /// Makes a worker for the calling thread. Several workers may execute tasks at the same time, each on its own thread.
   virtual std::unique_ptr<Worker> make_worker() const = 0;
-  /// Groups the tasks of `plan` into batches; a worker gets one batch per call. Returns lists of task numbers in the
-  /// order in which the batches should begin. Each task is in exactly one batch unless finished[task] is true. The
-  /// default is one task per batch, the most expensive task first.
+  /// Groups the tasks of `plan` into batches; a worker gets one batch per call. Returns the batches, lists of task
+  /// numbers, in the order in which they should begin. Each task is in exactly one batch unless finished[task] is true.
+  /// The default is one task per batch, the most expensive task first.
   virtual std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const;
-  /// The size of the blocks in which the executor would like tasks to follow each other, see blocked_order(); 0: no
-  /// preference. Ranks that share tasks agree on one size.
+  /// Returns the size of the particle groups, in tiles, by which the executor would like tasks to be ordered, see
+  /// blocked_order(). 0 means no preference. Ranks that share tasks agree on one size.
   virtual int particle_block() const { return 0; }
-  /// Number of workers that a run should use; 0: one for each thread of the run.
+  /// Returns the number of workers that a run should use; 0 means one for each thread of the run.
   virtual int workers() const { return 0; }
 };
 

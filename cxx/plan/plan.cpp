@@ -37,7 +37,7 @@ Plan make_plan(const TileSpace& tiles, SpinFormulation formulation) {
 
 namespace {
 
-/// Number of ascending triples of n tiles.
+/// Returns the number of ascending triples of n tiles.
 double triples(double n) {
   return n * (n + 1) * (n + 2) / 6;
 }
@@ -49,7 +49,7 @@ double estimated_tasks(const TileSpace& space, SpinFormulation formulation) {
   const double oa = count(OrbitalClass::hole_alpha), va = count(OrbitalClass::particle_alpha);
   int irreps = 0;
   for (int irrep = 0; irrep < 8; ++irrep) irreps += space.range(OrbitalClass::particle_alpha, irrep).size > 0 ? 1 : 0;
-  const double allowed = 1.0 / std::max(1, irreps);  // fraction of sextets that symmetry allows, about
+  const double allowed = 1.0 / std::max(1, irreps);  // about the fraction of sextets that symmetry allows
   if (formulation == SpinFormulation::spin_adapted) return allowed * triples(oa) * triples(va);
   const double ob = count(OrbitalClass::hole_beta), vb = count(OrbitalClass::particle_beta);
   const double aab = oa * oa * ob / 2 * va * va * vb / 2;
@@ -73,7 +73,7 @@ void require_listable(const TileSpace& tiles, SpinFormulation formulation, doubl
 
 namespace {
 
-/// Default tile sizes of a run on CPU cores, see default_tiling().
+/// Returns the default tile sizes of a run on CPU cores, see default_tiling().
 TileSizes cpu_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
   constexpr double max_tasks = 500000;
   TileSizes sizes{4, 16};
@@ -85,7 +85,7 @@ TileSizes cpu_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
   return sizes;
 }
 
-/// Default tile sizes of a run on GPUs, see default_tiling().
+/// Returns the default tile sizes of a run on GPUs, see default_tiling().
 TileSizes gpu_tile_sizes(const TileSpace& tiles) {
   TileSizes best{0, 32};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -117,7 +117,7 @@ TileSpace retile(const TileSpace& orbitals, const Tiling& tiling) {
 
 namespace {
 
-/// Orbital energies of one spin and irrep, sorted so that the extreme ones come first.
+/// Orbital energies of one spin and one irrep. The extreme ones come first.
 struct EnergyGroup {
   Spin spin;
   int irrep;
@@ -142,7 +142,8 @@ std::vector<EnergyGroup> energy_groups(const TileSpace& tiles, std::span<const d
   return groups;
 }
 
-/// [sum of spin numbers (3..6), product of irreps]: the extreme sum of the energies of three different orbitals.
+/// The extreme sums of the energies of three different orbitals: [sum of their spin numbers (3..6), product of their
+/// irreps].
 using Extremes = std::array<std::array<double, 8>, 7>;
 
 Extremes extreme_sums(const std::vector<EnergyGroup>& groups, bool largest) {

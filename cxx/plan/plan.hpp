@@ -20,17 +20,17 @@ struct Plan {
   std::vector<double> operations;  ///< [task]: floating-point operations, see `contraction_operations`
   double total_operations = 0.0;   ///< sum over all tasks
 
-  /// Numbers of all tasks, the most expensive first. In this order no worker begins a long task when the other workers
-  /// have finished.
+  /// Returns the numbers of all tasks, the most expensive first. So no worker begins a long task when the others have
+  /// finished.
   std::vector<std::size_t> largest_first() const;
 };
 
-/// Lists all tasks of a tile space. Call `require_listable` before if the list could be too long.
+/// Lists all tasks of a tile space. If the list could be too long, call `require_listable` first.
 Plan make_plan(const TileSpace& tiles, SpinFormulation formulation);
 
 /// Estimates the number of tasks of a tile space without listing them.
 double estimated_tasks(const TileSpace& tiles, SpinFormulation formulation);
-/// Memory of one task in a plan, with its energies, bytes.
+/// Memory that a plan needs for one task and its energies, bytes.
 inline constexpr double bytes_per_task = 200.0;
 
 /// Checks that the tasks of a tile space can be listed. Throws UsageError if there are more than about `max_tasks`
@@ -47,19 +47,19 @@ struct Tiling {
 /// GPU kernels work in steps of this many orbitals. An aligned tiling rounds larger tile sizes down to a multiple.
 inline constexpr std::int64_t cuda_granule = 4;
 
-/// Tiling of a run on GPUs or on CPU cores. `size`: tile size that the user chose, or nullopt for the default sizes.
+/// Returns the tiling of a run on GPUs or on CPU cores. `size`: the tile size that the user chose; nullopt: default
+/// sizes.
 ///
-/// By default, tiles of a run on CPU cores are small enough for load balance and for a journal. They are large enough
-/// for at most about 500000 tasks, as far as possible. Tiles of a run on GPUs need not be small for load balance,
-/// because kernels divide tasks further. Their size is 32 for particles. For holes it is the smallest multiple of
-/// `cuda_granule` in 12..24 that gives the least number of hole tiles over all runs, so that few tiles are nearly
-/// empty.
+/// On CPU cores, default tiles are small enough for load balance and for a journal, and if possible large enough for at
+/// most about 500000 tasks. On GPUs, tiles need not be small for load balance, because kernels divide tasks further.
+/// Their size is 32 for particles. For holes it is the smallest multiple of `cuda_granule` in 12..24 that gives the
+/// least number of hole tiles, so that few tiles are nearly empty.
 Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
                       std::optional<std::int64_t> size = {});
 /// Divides the orbitals of a tile space into new tiles. Throws UsageError if a tile size is less than 1.
 TileSpace retile(const TileSpace& orbitals, const Tiling& tiling);
 
-/// The largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and
+/// Returns the largest Delta = e_i + e_j + e_k - e_a - e_b - e_c over all triple excitations that spin, symmetry and
 /// antisymmetry allow, hartree; minus infinity if there are none. The triples correction exists if Delta - 3 omega2 is
 /// negative for all of them. `orbital_energies`: [orbital] in the sorted order, hartree.
 double largest_denominator(const TileSpace& tiles, std::span<const double> orbital_energies);

@@ -20,8 +20,8 @@ double random_number(std::size_t task) {
 
 namespace {
 
-/// The tasks of one spin case by their size class. Sizes of one class differ by a factor of 4 at most. The largest size
-/// has class 0.
+/// The tasks of one spin case, by size class. The sizes of one class differ by a factor of 4 at most. Class 0 has the
+/// largest tasks.
 using SizeClasses = std::map<int, std::vector<std::size_t>>;
 
 /// Joins classes that have too few tasks for a sample with the next larger class, or with the next smaller one if there

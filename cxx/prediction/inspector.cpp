@@ -20,14 +20,14 @@ namespace {
 
 /// Packs the name of a panel into an integer. All panels of a plan have the same operand format.
 std::uint64_t key_of(const gpu::PanelName& name) {
-  // A tile number has 12 bits. A plan of more tiles would have more tasks than can be listed.
+  // A tile number has 12 bits. With more tiles a plan would have more tasks than can be listed.
   std::uint64_t key = static_cast<std::uint64_t>(name.key.kind) << 2 | static_cast<std::uint64_t>(name.key.side) << 1 |
                       static_cast<std::uint64_t>(name.key.set) << 4 | static_cast<std::uint64_t>(name.swapped);
   for (const int tile : name.key.tiles) key = key << 12 | static_cast<std::uint64_t>(tile);
   return key;
 }
 
-/// Size of a panel in host memory, doubles.
+/// Returns the size of a panel in host memory, doubles.
 std::int64_t host_doubles(const gpu::Packing& packing) {
   const std::int64_t rows = std::int64_t{packing.extent[0]} * packing.extent[1] * packing.extent[2];
   return rows * (packing.kind == PanelKind::vvoo ? packing.extent[3] : padded_row(packing.contracted));
@@ -52,7 +52,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   std::unordered_map<const KernelWork*, std::uint32_t> kind_numbers;
   std::unordered_map<std::uint64_t, std::uint32_t> panel_numbers;
   std::map<PanelKey, std::uint32_t> slab_numbers;
-  std::vector<std::size_t> last_task;  // [panel] last task that reads it
+  std::vector<std::size_t> last_task;  // [panel] the last task that reads it
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   slab_begin_.push_back(0);
   ContractionList contractions;
@@ -61,7 +61,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   panel_begin_.reserve(plan.tasks.size() + 1);
   panel_begin_.push_back(0);
   double bytes = 0.0;
-  // Sets how the device makes a panel from factors. Its amplitudes are sent.
+  // Notes how the device makes a panel from factors. The amplitudes of the panel are sent.
   const auto add_making = [&](const PanelKey& key, const gpu::Packing& packing) {
     const FactorRows rows = factor_rows(plan.tiles, plan.formulation, key);
     const std::int64_t amplitudes = key.kind == PanelKind::vvoo ? 0 : packing.contracted - rows.length;

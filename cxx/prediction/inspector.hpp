@@ -16,56 +16,57 @@ namespace trifuse {
 /// each task.
 class Inspection {
  public:
-  /// Inspects all tasks of `plan`. It uses only the formulation of `problem`, the number of its sides and its sets of
-  /// disconnected factors; it reads no amplitudes. `shapes`: the shapes of the kernels among which a run chooses; not
-  /// empty. The kernels read operands in the same format. Throws UsageError as KernelWorkModel::work() does.
+  /// Inspects all tasks of `plan`. It uses only the formulation of `problem`, the number of its sides, and its sets of
+  /// disconnected triples; it reads no amplitudes. `shapes`: the shapes of the kernels among which a run chooses, at
+  /// least one. All of them must have the same operand format. Throws UsageError as KernelWorkModel::work() does.
   Inspection(const Plan& plan, const Problem& problem, std::span<const gpu::Shape> shapes = gpu::BulkKernels::shapes);
-  /// The same for a run in this precision. In mixed precision it also inspects the sample in double precision. The run
-  /// chooses the sample by energies; here the energies of tasks are in proportion to their operations.
+  /// Inspects all tasks for a run in this precision. In mixed precision it also inspects the sample in double
+  /// precision. A run chooses the sample by energies; this function assumes energies in proportion to the operations of
+  /// tasks.
   Inspection(const Plan& plan, const Problem& problem, Precision precision);
 
-  /// Precision of the operands.
+  /// Returns the precision of the operands.
   Precision precision() const;
   /// A part of the plan that is computed again in double precision, and its inspection.
   struct Sample;
-  /// Mixed precision: the sample. Null in double precision.
+  /// Returns the sample of mixed precision; null in double precision.
   const Sample* sample() const { return sample_.get(); }
 
-  /// The first of the shapes. All shapes have its operand format and as many elements in a CTA tile.
+  /// Returns the first of the shapes. All shapes have its operand format and as many elements in a CTA tile.
   const gpu::Shape& shape() const { return shape_; }
 
-  /// Number of tasks.
+  /// Returns the number of tasks.
   std::size_t tasks() const { return kind_.size(); }
-  /// Kernel work of a task; `task` is its number in the plan.
+  /// Returns the kernel work of a task; `task` is its number in the plan.
   const KernelWork& work(std::size_t task) const { return kinds_[kind_[task]]; }
-  /// The kind of a task, from 0. Tasks of the same kind have equal work.
+  /// Returns the kind of a task, from 0. Tasks of the same kind have equal work.
   std::uint32_t kind(std::size_t task) const { return kind_[task]; }
-  /// [kind] work of the tasks of each kind.
+  /// Returns work[kind], the kernel work of a task of each kind.
   std::span<const KernelWork> kinds() const { return kinds_; }
-  /// Numbers of the panels that a task reads, without repetitions. Panels are numbered from 0.
+  /// Returns the numbers of the panels that a task reads, without repetitions. Panels are numbered from 0.
   std::span<const std::uint32_t> panels(std::size_t task) const;
 
-  /// Number of different panels of the plan.
+  /// Returns the number of different panels of the plan.
   std::size_t panel_count() const { return sent_.size(); }
-  /// Bytes of a panel from host to device, and on the device with padding. If the device makes the panel from factors,
-  /// only its amplitudes are sent.
+  /// bytes_sent() returns the bytes that go from host to device for a panel; bytes_on_device() returns the size of the
+  /// panel on the device, with padding. If the device makes the panel from factors, only its amplitudes are sent.
   double bytes_sent(std::uint32_t panel) const { return sent_[panel]; }
   double bytes_on_device(std::uint32_t panel) const { return on_device_[panel]; }
-  /// Sum of bytes_on_device() over all panels.
+  /// Returns the sum of bytes_on_device() over all panels.
   double all_bytes_on_device() const;
-  /// Number of different slabs of factors; 0 if the integrals have no factors.
+  /// Returns the number of different slabs of factors; 0 if the integrals have no factors.
   std::size_t slab_count() const { return slab_bytes_.size(); }
-  /// Bytes of a slab. Slabs are numbered from 0.
+  /// Returns the size of a slab, bytes. Slabs are numbered from 0.
   double slab_bytes(std::uint32_t slab) const { return slab_bytes_[slab]; }
-  /// Numbers of the slabs from which the device makes a panel. Empty if it is sent as a whole.
+  /// Returns the numbers of the slabs from which the device makes a panel; none if the panel is sent as a whole.
   std::span<const std::uint32_t> slabs(std::uint32_t panel) const;
-  /// Floating-point operations of the products that make a panel from slabs; 0 if it is sent as a whole.
+  /// Returns the floating-point operations that make a panel from slabs; 0 if the panel is sent as a whole.
   double making(std::uint32_t panel) const { return making_[panel]; }
-  /// Floating-point operations that make each panel once.
+  /// Returns the floating-point operations that make each panel once.
   double all_making() const;
-  /// Bytes on the device of all panels that are sent as a whole.
+  /// Returns the size on the device of all panels that are sent as a whole, bytes.
   double all_bytes_on_device_of_sent() const;
-  /// Bytes on the device of all panels of a task, for the task that needs most.
+  /// Returns the size on the device of all panels of the task that needs most, bytes.
   double largest_task_bytes() const { return largest_task_; }
 
  private:

@@ -12,7 +12,7 @@ namespace trifuse {
 
 namespace {
 
-/// Approximate number of CTA tiles of a task.
+/// Returns the approximate number of CTA tiles of a task.
 double expected_cta_tiles(const gpu::TaskProgram& program) {
   constexpr double particle_extent = 6.0;
   double cta_tiles = 1.0;
@@ -25,7 +25,7 @@ double expected_cta_tiles(const gpu::TaskProgram& program) {
 
 std::span<const gpu::Shape> kernel_shapes(Precision precision) {
   if (precision == Precision::fp64) return gpu::BulkKernels::shapes;
-  // The kernel of Hopper GPUs. CTA tiles of other GPUs differ from it where extents are ragged.
+  // The kernel of Hopper GPUs. On other GPUs only the CTA tiles at the edges of a task differ.
   return std::span<const gpu::Shape>(gpu::MixedKernels::shapes).first(1);
 }
 
@@ -75,7 +75,7 @@ KernelWork KernelWorkModel::divide(const gpu::TaskProgram& program, std::int64_t
   std::vector<gpu::CtaTile> cta_tiles;
   const gpu::Shape& shape = shapes_[kernel];
   const double share = gpu::append_cta_tiles(0, program.data, formulation_, shape, tiling, cta_tiles);
-  // A multiplication and an addition for each element and each contracted index of an instruction.
+  // A multiplication and an addition for each element and each contracted index count as two operations.
   const double full_cta_tile = 2.0 * shape.format.k_step * shape.cta_elements;
   KernelWork work;
   const int targets = targets_per_side(formulation_);

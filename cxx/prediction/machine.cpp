@@ -22,7 +22,8 @@ void set_mixed_kernel(const gpu::MixedKernelModel& kernel, MachineModel& machine
   machine.mixed_target_spin_adapted = kernel.target.spin_adapted;
 }
 
-/// A node of eight H200 GPUs. The numbers of the GPU were measured on an H200 (drivers/docs/performance-gpu.md).
+/// Returns the model of a node with eight H200 GPUs. The numbers of the GPU were measured on an H200
+/// (drivers/docs/performance-gpu.md).
 MachineModel h200() {
   MachineModel m;
   m.gpu = "h200";
@@ -61,7 +62,7 @@ MachineModel h200() {
   return m;
 }
 
-/// The model of another GPU, with the same fractions of the peak rates as on the H200.
+/// Returns the model of another GPU, with the same fractions of the peak rates as on the H200.
 MachineModel scaled(const gpu::GpuModel& sheet) {
   const gpu::GpuModel& measured = gpu::gpu_models().front();
   MachineModel m = h200();
@@ -90,7 +91,7 @@ MachineModel scaled(const gpu::GpuModel& sheet) {
   return m;
 }
 
-/// Allowed range of a number. No machine is outside, and predictions would overflow.
+/// The allowed range of a number. No machine has a number outside, and with one predictions would overflow.
 struct Limits {
   double least, most;
 };

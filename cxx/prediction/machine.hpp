@@ -10,8 +10,8 @@
 
 namespace trifuse {
 
-/// The numbers of a machine that a prediction needs, in seconds, bytes, bytes per second and operations per second.
-/// `machine_numbers` gives the origin of each number.
+/// The numbers of a machine that a prediction needs. Units are seconds, bytes, bytes per second and operations per
+/// second. `machine_numbers` gives the origin of each number.
 struct MachineModel {
   std::string gpu;       ///< name of the model, e.g. "h200"
   bool measured = true;  ///< true: kernel rates were measured on this GPU; false: scaled by data sheets
@@ -29,9 +29,9 @@ struct MachineModel {
   double memory_rate = 0.0;          ///< bytes per second of the memory of a GPU, in which panels are packed
   double target_spin_orbital = 0.0;  ///< seconds of a multiprocessor for a target of a CTA tile, without products
   double target_spin_adapted = 0.0;  ///< the same in the spin-adapted formulation
-  double gpu_memory = 0.0;           ///< bytes of a GPU that are free before a run
-  double launch = 0.0;               ///< seconds of a launch, without its kernel
-  double prepare_task = 0.0;         ///< seconds of a host thread to prepare a task
+  double gpu_memory = 0.0;           ///< free memory of a GPU before a run, bytes
+  double launch = 0.0;               ///< seconds that a launch takes besides its kernel
+  double prepare_task = 0.0;         ///< seconds that a host thread needs to prepare a task
 
   // A node.
   double gpus_per_node = 0.0, cores_per_node = 0.0;
@@ -41,7 +41,7 @@ struct MachineModel {
   double fill = 0.0;          ///< bytes per second of panels that a process makes from blocks
   double fill_cores = 0.0;    ///< number of cores that a process needs to reach `fill`
   double fill_node = 0.0;     ///< bytes per second of panels that all processes of a node make, at most
-  double shared_pages = 0.0;  ///< bytes per second of new pages for one file of shared memory (see max_files_of_host)
+  double shared_pages = 0.0;  ///< bytes per second at which one file of shared memory gets new pages
   double fetch = 0.0;         ///< bytes per second of shared operands to a rank from ranks of the same node
   double owned_panels = 0.0;  ///< bytes per second at which all GPUs of a node together load the panels that they own
   double peer = 0.0;          ///< bytes per second of panels from a peer GPU of the same node
@@ -55,10 +55,10 @@ struct MachineModel {
   double counter_latency = 0.0;  ///< seconds of one access to the shared counter
   double counter_service = 0.0;  ///< seconds for which one access blocks the counter
 
-  /// Seconds that a GPU needs for `work` if its multiprocessors share the work evenly.
+  /// Returns the seconds that a GPU needs for `work` if its multiprocessors share the work evenly.
   double kernel_seconds(const KernelWork& work, SpinFormulation formulation,
                         Precision precision = Precision::fp64) const;
-  /// True if products in double precision have less than a tenth of the rate in mixed precision.
+  /// Returns true if products in double precision have less than a tenth of the rate in mixed precision.
   bool double_is_slow() const { return rate_spin_adapted < 0.1 * mixed_rate_spin_adapted; }
 };
 
@@ -70,12 +70,12 @@ struct MachineNumber {
   const char* meaning;
   const char* source;  ///< origin of the value for an H200
 };
-/// All numbers of the model.
+/// Returns all numbers of the model.
 std::span<const MachineNumber> machine_numbers();
 
 /// Names of the known GPUs.
 std::vector<std::string> gpu_models();
-/// The model of a node with GPUs of this name. Throws UsageError if the name is not known.
+/// Returns the model of a node with GPUs of this name. Throws UsageError if the name is not known.
 MachineModel machine_model(const std::string& gpu);
 /// Changes a number of `machine`. `assignment`: name=value, e.g. "network=25e9", in the unit of the number. Throws
 /// UsageError if the name is not known or the value is out of range.

@@ -23,12 +23,13 @@ namespace trifuse {
 
 namespace {
 
-/// Host memory of a process besides operands: libraries and buffers, with GPUs also the CUDA runtime and pinned memory.
+/// Host memory of a process besides operands, bytes. It contains libraries and buffers, with GPUs also the CUDA runtime
+/// and pinned memory.
 constexpr double process_bytes = 100e6, process_bytes_with_gpus = 500e6;
-/// Buffers of the threads of a process with GPUs that read and multiply factors. Measured with 16 and 32 cores.
+/// Buffers of the threads that read and multiply factors in a process with GPUs, bytes. Measured with 16 and 32 cores.
 constexpr double factor_buffer_bytes = 400e6;
 
-/// Bytes as an integer. Assumed machines may have more memory than that.
+/// Returns bytes as an integer. An assumed machine may have more memory than an integer can count.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
 }
@@ -39,7 +40,7 @@ int nodes_of(const JobShape& job, const MachineModel& machine) {
   return std::max(1, static_cast<int>(std::ceil(job.gpus / machine.gpus_per_node)));
 }
 
-/// The ranks of a job: first the ranks with GPUs, then the ranks on CPU cores.
+/// Returns the ranks of a job: first the ranks with GPUs, then the ranks on CPU cores.
 std::vector<SimulatedRank> ranks_of(const JobShape& job, int nodes, const MachineModel& machine, double gpu_rate,
                                     double operations, double operand_bytes, OperandStorage operands) {
   const int with_gpus = std::min(job.ranks, job.gpus), on_cores = job.ranks - with_gpus;
@@ -73,14 +74,15 @@ double gpus_on_node(const JobShape& job, int nodes) {
   return std::ceil(static_cast<double>(job.gpus) / nodes);
 }
 
-/// True if the GPUs of a node exchange panels.
+/// Returns true if the GPUs of a node exchange panels.
 bool exchanges_panels(const Prediction& prediction, int nodes) {
   const JobShape& job = prediction.job;
   return gpus_on_node(job, nodes) >= 2 && prediction.shared_operands && job.ranks >= job.gpus;
 }
 
-/// Number of GPUs that exchange slabs with each other; 0: none. These are the GPUs of a node if each has a rank of its
-/// own, else the GPUs of a rank if all ranks have equally many and the slabs do not fit into each GPU.
+/// Returns the number of GPUs that exchange slabs with each other; 0 if none do. These are the GPUs of a node if each
+/// has a rank of its own, else the GPUs of a rank if all ranks have equally many and the slabs do not fit into each
+/// GPU.
 int exchanging_gpus(const Prediction& prediction, const Inspection& inspection, int nodes) {
   const JobShape& job = prediction.job;
   if (inspection.slab_count() == 0) return 0;
@@ -89,8 +91,8 @@ int exchanging_gpus(const Prediction& prediction, const Inspection& inspection, 
   return !fit && job.gpus > job.ranks && job.gpus % job.ranks == 0 ? job.gpus / job.ranks : 0;
 }
 
-/// Bytes of panels that each GPU owns for its peers of the same node: an equal part of all panels that are not made
-/// from factors if it fits, else 0.
+/// Returns the size of the panels that each GPU owns for its peers of the same node, bytes. It is an equal part of all
+/// panels that are not made from factors if this part fits, else 0.
 double owned_for_peers(const Prediction& prediction, const Inspection& inspection, const gpu::PanelDemand& demand,
                        int nodes) {
   const JobShape& job = prediction.job;
@@ -100,18 +102,18 @@ double owned_for_peers(const Prediction& prediction, const Inspection& inspectio
   return limit ? owned : 0.0;
 }
 
-/// Bytes per second that each of `processes` processes fetches from other ranks.
+/// Returns the rate at which each of `processes` processes fetches operands from other ranks, bytes per second.
 double rate_from_others(double processes, int nodes, const MachineModel& machine) {
   return nodes > 1 ? machine.network * nodes / processes : machine.fetch;
 }
 
-/// Bytes per second of operands from the memory of ranks to a GPU.
+/// Returns the rate at which operands go from the memory of ranks to a GPU, bytes per second.
 double rate_from_ranks(const Prediction& prediction, int nodes, const MachineModel& machine) {
   if (!prediction.shared_operands || prediction.job.gpus == 0) return machine.link;
   return std::min(machine.link, rate_from_others(prediction.job.gpus, nodes, machine));
 }
 
-/// Bytes per second of panels to a GPU, for panels that the GPU does not own.
+/// Returns the rate at which panels that a GPU does not own go to it, bytes per second.
 double copy_rate(const Prediction& prediction, int nodes, const MachineModel& machine) {
   const JobShape& job = prediction.job;
   const double from_ranks = rate_from_ranks(prediction, nodes, machine);
@@ -132,16 +134,16 @@ void set_exchange(const Inspection& inspection, const gpu::PanelDemand& demand, 
   prediction.owned_slab_bytes = *std::max_element(owners.bytes.begin(), owners.bytes.end());
 }
 
-/// Floating-point operations with factors besides the panels of tasks, and the size of the factors.
+/// What factors cost besides the making of panels: floating-point operations, and memory in bytes.
 struct FactorCost {
-  double check = 0.0;  ///< of the check of the input, which makes ovov and two terms of the singles equation
-  double bytes = 0.0;  ///< of the factors of oo and ov, which each rank stores while it reads operands
-  /// What each rank stores for the check of the input. If irreps forbid elements of ovvv, the check makes them all, and
-  /// needs a slab of the factors of vv, too.
+  double check = 0.0;  ///< operations of the check of the input, which makes ovov and two terms of the singles equation
+  double bytes = 0.0;  ///< size of the factors of oo and ov, which each rank stores while it reads operands
+  /// Memory that each rank needs for the check of the input. If irreps forbid elements of ovvv, the check makes these
+  /// elements, and needs a slab of the factors of vv, too.
   double check_bytes = 0.0;
-  double sum_bytes = 0.0;  ///< of the check's sums over products of factors and t2, in all ranks together
+  double sum_bytes = 0.0;  ///< size of the check's sums over products of factors and t2, all ranks together
 };
-/// The cost for a problem. All members are 0 if its integrals have no factors.
+/// Returns the cost for a problem. All members are 0 if its integrals have no factors.
 FactorCost factor_cost(const Problem& problem) {
   FactorCost cost;
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
@@ -151,7 +153,7 @@ FactorCost factor_cost(const Problem& problem) {
   for (const Tile& tile : tiles.tiles()) irreps = irreps || tile.irrep != tiles[0].irrep;
   const auto naux = static_cast<double>(auxiliary);
   const auto size = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
-  double holes = 0.0, particles = 0.0;  // of all spins that have factors of their own
+  double holes = 0.0, particles = 0.0;  // orbitals of all spins that have factors of their own
   double slab_bytes = 0.0;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     if (tiles.restricted() && spin == Spin::beta) continue;
@@ -172,12 +174,12 @@ FactorCost factor_cost(const Problem& problem) {
   return cost;
 }
 
-/// Peak memory of a rank that stores operands, without GPU memory. Operands and factors of `prediction` are set.
-/// `made`: size of the panels that CPU cores make from factors. `tasks`: number of tasks. `sums`: size of
+/// Returns the peak memory of a rank that stores operands, without GPU memory. The operands and factors of `prediction`
+/// must be set. `made`: size of the panels that CPU cores make from factors. `tasks`: number of tasks. `sums`: size of
 /// FactorCost::sum_bytes in each rank.
 double peak_bytes(const Prediction& prediction, double made, double tasks, double sums) {
   const JobShape& job = prediction.job;
-  // Ranks that share operands read a part of the factors each, and exchange these parts.
+  // Each rank that shares operands reads a part of the factors. The ranks exchange these parts.
   const double exchanged =
       prediction.shared_operands ? std::min<double>(exchanged_factor_bytes, prediction.factor_bytes / job.ranks) : 0.0;
   const double computing =
@@ -222,15 +224,15 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   }
 }
 
-/// The kernel work of all tasks together.
+/// Returns the kernel work of all tasks together.
 KernelWork work_of(const Inspection& inspection) {
   KernelWork all;
   for (std::size_t t = 0; t < inspection.tasks(); ++t) all += inspection.work(t);
   return all;
 }
 
-/// Predicts the sample of mixed precision. `settings`: those of the tasks in mixed precision. GPUs own no panels for
-/// their peers any more, so all panels come from the memory of ranks.
+/// Predicts the sample of mixed precision. `settings`: the settings for the tasks in mixed precision. In the sample
+/// GPUs own no panels for their peers, so all panels come from the memory of ranks.
 void add_sample(const Problem& problem, const Inspection::Sample& of, const MachineModel& machine,
                 SimulationSettings settings, Prediction& prediction) {
   Prediction::Sample& sample = prediction.sample.emplace();
@@ -238,7 +240,7 @@ void add_sample(const Problem& problem, const Inspection::Sample& of, const Mach
   sample.gpu = gpu_memory(of.plan, problem, of.inspection, machine, prediction.job.gpu_memory);
   const KernelWork all = work_of(of.inspection);
   sample.operations = all.operations;
-  // Its GPUs are in use already, but another kernel is tested and another memory layout is set up.
+  // The GPUs are in use already, but another kernel is tested and another memory layout is set up.
   sample.seconds_preparing = machine.startup;
   const double seconds = std::max(1e-9, machine.kernel_seconds(all, of.plan.formulation));
   for (SimulatedRank& rank : settings.ranks) {
@@ -328,7 +330,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
       job.gpus > 0 ? 0.0
                    : std::min(static_cast<double>(PanelStore::default_made_bytes),
                               static_cast<double>(PanelLayout::made_doubles(problem, plan.tiles)) * sizeof(double));
-  // Ranks exchange the sums, so each of them has its part twice for a moment.
+  // Ranks exchange the sums, so each rank has its part twice for a moment.
   const double sums = factors.sum_bytes * (job.ranks > 1 ? 2.0 / job.ranks : 1.0);
   prediction.peak_bytes = peak_bytes(prediction, made, static_cast<double>(plan.tasks.size()), sums);
 
@@ -376,7 +378,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.seconds_loading +=
       (prediction.owned_bytes + prediction.owned_slab_bytes) * gpus_on_node(job, nodes) / machine.owned_panels;
   if (job.ranks > 1) {
-    // Allreduce of the energies of all tasks, four numbers each, by recursive halving and doubling.
+    // The energies of all tasks, four numbers for each task, are summed by recursive halving and doubling.
     prediction.seconds_sum = 2.0 * tasks * 4 * sizeof(double) * ranks_on_node / machine.network +
                              2.0 * std::log2(job.ranks) * machine.counter_latency;
   }
@@ -389,7 +391,8 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
   const double ranks = job.ranks;
   const double seconds = cost.operations / (machine.cores_per_node * job.nodes * machine.core_rate);
   if (!prediction.shared_operands) return {cost.bytes + cost.factor_bytes, cost.peak(1), seconds * ranks};
-  // Data lie evenly on all ranks. A rank fetches its share twice: between the two pairs of indices, and for operands.
+  // Data lie evenly on all ranks. A rank fetches its share twice: between the rotations of the two pairs of indices,
+  // and for operands.
   const double owned = cost.bytes / ranks, fetched = 2.0 * owned * (1.0 - 1.0 / ranks);
   return {owned + cost.factor_bytes, cost.peak(job.ranks),
           seconds + fetched / rate_from_others(ranks, job.nodes, machine)};

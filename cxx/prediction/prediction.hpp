@@ -15,12 +15,12 @@ struct RotationCost;
 struct JobShape {
   int ranks = 1;            ///< number of processes
   int gpus = 1;             ///< GPUs of all nodes; if there are more ranks, the others compute on CPU cores
-  int nodes = 0;            ///< 0: as many as the GPUs need; without GPUs one per rank
+  int nodes = 0;            ///< 0: as many nodes as the GPUs need, or without GPUs one per rank
   double gpu_memory = 0.0;  ///< memory limit of each GPU, bytes; 0: its free memory
   double read_bytes = 0.0;  ///< size of the input files, bytes; 0: no files are read
   int lanes = 0;            ///< number of GPUs in the timeline
   /// `own`: every rank stores all operands. `shared`: all ranks together store them once, as runs with Global Arrays
-  /// do. `automatic`: shared if there are several ranks.
+  /// do. `automatic`: `shared` if there are several ranks.
   enum class Operands { automatic, own, shared } operands = Operands::automatic;
 };
 
@@ -28,7 +28,8 @@ struct JobShape {
 struct GpuMemory {
   int workers = 0;      ///< number of host threads that prepare its launches
   double budget = 0.0;  ///< memory that the run may use
-  /// Spilled targets, programs and sums of all workers; ring of arriving panels; rows of panels that are made.
+  /// Memory for the spilled targets, programs and sums of all workers, for the ring of arriving panels, and for rows of
+  /// panels that are made.
   double scratch = 0.0;
   double slabs = 0.0;        ///< memory for slabs of factors
   double all_slabs = 0.0;    ///< size of all slabs of factors
@@ -40,20 +41,19 @@ struct GpuMemory {
   double peak = 0.0;         ///< memory that the run uses
   double read_ahead = 0.0;   ///< `panels` minus `working_set`, at least 0
 };
-/// The memory layout of each GPU. `allowed`: memory limit, bytes; 0: the free memory.
+/// Returns the memory layout of each GPU. `allowed`: memory limit, bytes; 0: the free memory.
 GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection& inspection,
                      const MachineModel& machine, double allowed);
 
 /// Predicted memory (bytes) and times (seconds) of a job.
 struct Prediction {
-  JobShape job;                  ///< with the number of nodes filled in
+  JobShape job;                  ///< the job, with its number of nodes
   bool shared_operands = false;  ///< true: ranks share the operands
   double operand_bytes = 0.0;    ///< operands on each rank that stores operands
   double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
-  /// Factors of the input in the memory of each rank and of all ranks of a node, besides the operands, while operands
-  /// are read: those of oo and ov.
+  /// Factors of oo and ov in the memory of each rank, and of all ranks of a node, while operands are read.
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
-  double factor_check_bytes = 0.0;  ///< in the memory of each rank while the input is checked
+  double factor_check_bytes = 0.0;  ///< factors in the memory of each rank while the input is checked
   double fetched_bytes = 0.0;       ///< panels of other ranks that each rank keeps, at most
   /// Peak memory of each rank that stores operands, bytes: the operands, panels of other ranks, the factors or the
   /// panels that CPU cores make from them, and the process itself.
@@ -61,11 +61,11 @@ struct Prediction {
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
   double owned_slab_bytes = 0.0;  ///< slabs of factors that each GPU owns for its peers, at most; 0: none
-  int particle_block = 0;         ///< size of the blocks of blocked_order() that order the tasks; 0: as in the plan
+  int particle_block = 0;         ///< particle tiles of a group of blocked_order(); 0: order of the plan
   double seconds_checking = 0.0;  ///< check of the input
-  /// Start, planning, reading operands, allreduce of the energies.
+  /// Times of the start, of planning, of reading operands, and of summing the energies over ranks.
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;
-  Precision precision = Precision::fp64;  ///< of the tasks
+  Precision precision = Precision::fp64;  ///< precision of the tasks
   Simulation tasks;                       ///< execution of the tasks, without the sample of mixed precision
   /// The sample of mixed precision, which is computed in double precision when all tasks are done.
   struct Sample {
@@ -80,11 +80,11 @@ struct Prediction {
   double operations = 0.0;             ///< floating-point operations of the kernels, without padding
   std::vector<std::string> obstacles;  ///< one sentence for everything that does not fit into memory
 
-  /// Time of the whole job.
+  /// Returns the time of the whole job.
   double seconds() const {
     return seconds_checking + seconds_startup + seconds_planning + seconds_loading + seconds_of_tasks() + seconds_sum;
   }
-  /// Time of the tasks, with the sample.
+  /// Returns the time of the tasks, with the sample.
   double seconds_of_tasks() const { return tasks.seconds + (sample ? sample->seconds() : 0.0); }
 };
 
@@ -100,7 +100,8 @@ struct RotationPrediction {
   double peak_bytes = 0.0;     ///< bytes in each rank during the rotation, before operands are read
   double seconds = 0.0;        ///< time of the rotation
 };
-/// `cost`: cost of the rotation of all sources. `prediction`: that of the same job.
+/// Predicts the rotation of a job. `cost`: cost of the rotation of all sources. `prediction`: prediction of the same
+/// job.
 RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,
                                     const MachineModel& machine);
 

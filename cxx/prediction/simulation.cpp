@@ -15,10 +15,10 @@ namespace trifuse {
 
 namespace {
 
-/// Most bits that record which panels each GPU has received.
+/// The most bits that the simulation uses to record which panels each GPU has received.
 constexpr double max_bits = 8e9;
 
-/// The shared counter of all ranks. It has no other function of a communicator.
+/// A communicator that has nothing but the shared counter of all ranks.
 class SimulatedCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }
@@ -61,7 +61,7 @@ struct Gpu {
 
 struct Worker {
   std::size_t process;
-  int gpu;  ///< -1: cores
+  int gpu;  ///< number of the GPU; -1: cores
 };
 
 class Simulator {
@@ -118,8 +118,8 @@ class Simulator {
   Simulation run() {
     using Event = std::pair<double, std::size_t>;  // time at which a worker is free, and its number
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-    // The first worker of a process claims for all. The others wait for the answer, so a process without work costs one
-    // event.
+    // The first worker of a process claims for all its workers. The others wait for the answer, so a process without
+    // work costs one event.
     for (std::size_t w = 0; w < workers_.size(); w += workers_of(w)) events.emplace(0.0, w);
     std::vector<double> core_end;
     while (!events.empty()) {
@@ -156,7 +156,7 @@ class Simulator {
   }
 
  private:
-  /// Makes the GPUs. Each one has the slabs that it owns.
+  /// Makes the GPUs. Each GPU has the slabs that it owns.
   void make_gpus() {
     const int here = settings_.exchanging_gpus;
     if (here > 0) slab_owners_ = slab_owners(inspection_, here, settings_.owned_slab_limit);
@@ -172,7 +172,7 @@ class Simulator {
     }
   }
 
-  /// Number of workers of the process that has worker `w`.
+  /// Returns the number of workers of the process that has worker `w`.
   std::size_t workers_of(std::size_t w) const {
     return static_cast<std::size_t>(processes_[workers_[w].process].workers);
   }
@@ -217,7 +217,7 @@ class Simulator {
     if (chunks.empty()) return std::nullopt;
     double operations = 0.0;
     for (const WorkChunk& chunk : chunks) operations += chunk.operations;
-    // A rank makes the panels of its tasks, each once for all tasks together.
+    // A rank makes the panels of its tasks. It makes each panel once.
     const double making = operations * making_share_;
     const double seconds = (operations + making) / process.rate;
     result_.made_operations += making;
@@ -257,7 +257,7 @@ class Simulator {
       record_span(worker.gpu, begin, ready, true);
     }
     const double begin = std::max(ready, gpu.kernels_end) + machine_.launch;
-    // Products of factors and packing wait for the multiprocessors, which the kernel of another launch has.
+    // Products of factors and packing wait until the kernel of another launch leaves the multiprocessors.
     const double making = demand.operations / machine_.rate_factors;
     const double packing = demand.packed_bytes / machine_.memory_rate;
     gpu.kernels_end = begin + packing + making + kernel;
@@ -308,7 +308,7 @@ class Simulator {
   }
 
   std::vector<std::size_t> order_;  ///< [position] number of a task of the inspected plan
-  std::vector<double> operations_;  ///< [position] of these tasks
+  std::vector<double> operations_;  ///< [position] operations of this task
   const Inspection& inspection_;
   const MachineModel& machine_;
   const SimulationSettings& settings_;
@@ -319,7 +319,7 @@ class Simulator {
   SlabOwners slab_owners_;  ///< empty if GPUs exchange no slabs
   std::vector<Worker> workers_;
   bool count_needed_ = false;
-  double making_share_ = 0.0;  ///< operations of making each panel once, divided by those of all tasks
+  double making_share_ = 0.0;  ///< operations that make each panel once, divided by the operations of all tasks
   double counter_free_ = 0.0;
   Simulation result_;
 };

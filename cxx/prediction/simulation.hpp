@@ -23,12 +23,12 @@ struct SimulationSettings {
   int workers_per_gpu = gpu::max_workers;  ///< host threads that prepare launches of a GPU
   double panel_bytes = 0.0;                ///< memory for panels on each GPU, bytes
   double slab_bytes = 0.0;                 ///< memory for slabs of factors on each GPU, bytes
-  int particle_block = 0;                  ///< size of the blocks of blocked_order(), particle tiles
+  int particle_block = 0;                  ///< size of the particle groups of blocked_order(), tiles
   double copy_rate = 0.0;                  ///< bytes per second of panels to each GPU
-  double slab_rate = 0.0;                  ///< bytes per second of slabs and of parts of made panels to each GPU
-  double panels_from_peers = 0.0;          ///< fraction of the bytes of panels that other GPUs of the node send
+  double slab_rate = 0.0;                  ///< bytes per second of slabs, and of parts of made panels, to each GPU
+  double panels_from_peers = 0.0;          ///< fraction of all panel bytes that comes from other GPUs of the node
   int exchanging_gpus = 0;                 ///< number of GPUs that exchange slabs with each other; 0: none
-  std::int64_t owned_slab_limit = 0;       ///< most bytes of slabs that each of them owns, gpu::owned_slab_limit()
+  std::int64_t owned_slab_limit = 0;       ///< most bytes of slabs that each of them owns, see gpu::owned_slab_limit()
   int lanes = 0;                           ///< number of GPUs whose spans are recorded
 };
 
@@ -45,15 +45,15 @@ struct Simulation {
   double core_busy = 0.0;        ///< time of computing, summed over all ranks on cores
   double core_operations = 0.0;  ///< floating-point operations of all ranks on cores
   double made_operations = 0.0;  ///< floating-point operations that make panels from factors, on all GPUs and ranks
-  double bytes_sent = 0.0, max_bytes_sent = 0.0;  ///< to all GPUs; to the GPU that gets most
-  double bytes_from_peers = 0.0;                  ///< of `bytes_sent`, from other GPUs of the node
-  double bytes_needed = 0.0;                      ///< `bytes_sent` if no panel were sent twice to a GPU; 0: not counted
+  double bytes_sent = 0.0, max_bytes_sent = 0.0;  ///< bytes sent to all GPUs; to the GPU that gets most
+  double bytes_from_peers = 0.0;                  ///< part of `bytes_sent` that other GPUs of the node sent
+  double bytes_needed = 0.0;                      ///< `bytes_sent` if each GPU got each panel once; 0: not counted
   double max_held = 0.0;                          ///< largest amount of panels on a GPU, bytes
   std::int64_t slabs_sent = 0;                    ///< number of slabs of factors that the host sent to all GPUs
   std::int64_t slabs_from_peers = 0;              ///< number of slabs that other GPUs of the node sent
   std::int64_t panels_dropped = 0;                ///< number of evictions on all GPUs
   std::int64_t chunks = 0, batches = 0, counter_calls = 0;  ///< numbers of chunks, launches, counter accesses
-  double counter_waiting = 0.0;  ///< waiting time for the counter with its latency, summed over all ranks
+  double counter_waiting = 0.0;  ///< time of waiting for the counter, latency included, summed over all ranks
 
   /// A copy (`copy` true) or a launch of a GPU.
   struct Span {
@@ -61,19 +61,19 @@ struct Simulation {
     double begin, end;
     bool copy;
   };
-  std::vector<Span> spans;  ///< of the GPUs in `lanes`
+  std::vector<Span> spans;  ///< copies and launches of the GPUs in `lanes`
   std::vector<int> lanes;   ///< numbers of the recorded GPUs, evenly chosen
 
-  /// Fraction of the time in which the GPUs (without GPUs: the ranks) compute, 0 to 1.
+  /// Returns the fraction of the time in which the GPUs (without GPUs: the ranks) compute, 0 to 1.
   double efficiency() const;
-  /// Time from the first idle GPU to the end.
+  /// Returns the time from the first idle GPU to the end.
   double tail() const { return seconds - first_idle; }
 };
 
 /// Simulates a run. Ranks claim chunks of the plan as in a real run, and each worker of a GPU prepares, sends and
 /// computes its batches. A GPU makes panels from factors before the kernel that reads them, and makes a panel again if
-/// it was evicted. `make_work_chunks` makes the chunks, for the rates of the ranks. `inspection`: the inspection
-/// of `plan`.
+/// it was evicted. The chunks are those that `make_work_chunks` makes for the rates of the ranks. `inspection`: the
+/// inspection of `plan`.
 Simulation simulate(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
                     const SimulationSettings& settings);
 

@@ -9,15 +9,16 @@
 
 namespace trifuse {
 
-/// Which GPU owns which slab of factors for its peers. The GPUs of a group exchange slabs: those of a node, or of a
-/// rank.
+/// The GPUs that own slabs of factors for their peers. The GPUs of a group exchange slabs. A group is the GPUs of a
+/// node or of a rank.
 struct SlabOwners {
   std::vector<int> owner;      ///< [slab] number of the GPU in its group; -1: the host sends the slab to each GPU
   std::vector<double> bytes;   ///< [gpu of the group] size of the slabs that it owns
   std::vector<double> memory;  ///< [gpu of the group] memory of these slabs, with padding between them
 };
 
-/// Deals the slabs of an inspection as a run does. `gpus`: GPUs of a group. `limit`: most bytes that a GPU owns.
+/// Assigns the slabs of an inspection to owners as a run does. `gpus`: number of GPUs of a group. `limit`: most bytes
+/// that a GPU owns.
 inline SlabOwners slab_owners(const Inspection& inspection, int gpus, std::int64_t limit) {
   SlabOwners owners;
   owners.bytes.assign(static_cast<std::size_t>(gpus), 0.0);

@@ -9,7 +9,7 @@ namespace trifuse {
 
 namespace {
 
-/// FP64 matrix peak of all devices, operations per second; 0 if the peak of a device is not known.
+/// Returns the FP64 matrix peak of all devices, operations per second; 0 if the peak of a device is not known.
 double peak_rate(const CudaReport& report) {
   double sum = 0.0;
   for (const CudaReport::Device& device : report.devices) {
@@ -19,13 +19,13 @@ double peak_rate(const CudaReport& report) {
   return sum;
 }
 
-/// The fraction of wanted panels that were already on the device.
+/// Returns the fraction of wanted panels that were already on the device.
 double hit_share(const CudaReport& report) {
   const std::int64_t missed = report.panels_sent + report.panels_made + report.panels_from_peers;
   return report.panels_wanted > 0 ? 1.0 - static_cast<double>(missed) / static_cast<double>(report.panels_wanted) : 0.0;
 }
 
-/// The kernels that were used. If there are several, also the share of CTA tiles of each kernel.
+/// Returns the names of the kernels that were used. If there are several, the share of CTA tiles follows each name.
 std::string kernels_of(const CudaReport& report) {
   std::vector<CudaReport::Kernel> used;
   std::int64_t cta_tiles = 0;

@@ -15,7 +15,8 @@ namespace trifuse {
 
 namespace {
 
-/// An energy and its error bar with as many decimals as the bar has up to its first digit. The bar is rounded up.
+/// Returns an energy and its error bar with as many decimals as the bar has up to its first digit. The bar is rounded
+/// up.
 std::string with_bar(double energy, double bar) {
   constexpr int most = 15;
   const int decimals = bar > 0.0 ? std::clamp(static_cast<int>(std::ceil(-std::log10(bar))), 1, most) : most;

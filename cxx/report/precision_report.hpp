@@ -10,12 +10,12 @@ namespace trifuse {
 /// Energies as JSON, hartree.
 nlohmann::ordered_json json_energies(const Energies& energies);
 
-/// One line for each omega2 of a run in mixed precision: the energy with its error bar, and how many tasks were
-/// computed in double precision. Empty for a run in double precision.
+/// Returns one line for each omega2 of a run in mixed precision: the energy with its error bar, and how many tasks were
+/// computed in double precision. Returns an empty text for a run in double precision.
 std::string describe_precision(const Calculation& calculation, const CalculationResult& result);
 
-/// For a run in double precision on GPUs that have few units for it: one sentence that says how much time mixed
-/// precision would take. Empty for other runs.
+/// Returns a sentence for a run in double precision on GPUs that are slow in it: how much time mixed precision would
+/// take. Returns an empty text for other runs.
 std::string precision_advice(const Calculation& calculation);
 
 /// Describes the times and rates of the two parts of a run in mixed precision: all tasks, and the sample in double

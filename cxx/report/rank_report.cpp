@@ -15,7 +15,7 @@ const char* name_of_kind(const RankWork& rank) {
   return is_cuda(rank.kind) ? "GPU" : "cores";
 }
 
-/// The work of all ranks of one kind.
+/// The work of all ranks with one kind of worker.
 struct KindWork {
   std::string name;
   std::size_t ranks = 0, tasks = 0;
@@ -26,11 +26,11 @@ struct KindWork {
     const double seconds = seconds_busy + seconds_idle;
     return seconds > 0.0 ? seconds_idle / seconds : 0.0;
   }
-  /// Busy time of the slowest rank relative to the mean.
+  /// Returns the busy time of the slowest rank, relative to the mean.
   double imbalance() const { return seconds_busy > 0.0 ? max_busy * static_cast<double>(ranks) / seconds_busy : 1.0; }
 };
 
-/// Sums over the ranks of each kind, in the order in which the kinds first occur among the ranks.
+/// Returns the sums over the ranks of each kind, in the order in which the kinds first occur among the ranks.
 std::vector<KindWork> kinds_of(const std::vector<RankWork>& ranks) {
   std::vector<KindWork> kinds;
   for (const RankWork& rank : ranks) {

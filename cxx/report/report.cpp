@@ -50,14 +50,14 @@ double rate_of(const CalculationResult& result) {
   return result.seconds_tasks > 0.0 ? result.operations / result.seconds_tasks : 0.0;
 }
 
-/// One column for each energy.
+/// Returns one column for each energy.
 std::string columns_of(const Energies& energies) {
   std::string text;
   for (const double value : energies.values()) text += fmt::format("  {:21.15f}", value);
   return text;
 }
 
-/// What the user of a slow BLAS should do. Empty if the BLAS is not known to be slow.
+/// What the user of a slow BLAS should do. Returns an empty text if the BLAS is not known to be slow.
 std::string blas_advice() {
   const std::string kernels = better_openblas_kernels();
   if (kernels.empty()) return kernels;
@@ -170,7 +170,8 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
       text += fmt::format("{:>8}{}\n", spin_case_names[s], columns_of(energy.spin_cases[s]));
     }
   }
-  // The program that made the amplitudes printed the plain one-sided correction. For ROHF it is that of NWChem.
+  // The program that made the amplitudes printed the plain one-sided correction. For ROHF it printed the correction as
+  // NWChem defines it.
   const bool comparable = !calculation.two_sided() && calculation.options().rohf == RohfOrbitals::nwchem;
   if (info.printed_triples && comparable) {
     for (const TriplesEnergy& energy : result.energies) {
@@ -214,7 +215,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
 }
 
 std::string report_text(const std::string& command, const nlohmann::ordered_json& content) {
-  // This number is raised if a report changes so that readers of the old one would misunderstand it.
+  // This number grows if readers of the old format would misunderstand the new one.
   constexpr int schema_version = 1;
   nlohmann::ordered_json report = {
       {"program", "trifuse"}, {"report", command}, {"schema_version", schema_version}, {"version", version}};

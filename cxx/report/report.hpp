@@ -10,9 +10,9 @@
 
 namespace trifuse {
 
-/// Times of a run besides reading operands and executing tasks, in seconds of wall clock time.
+/// Times of the parts of a job besides reading operands and executing tasks, wall clock seconds.
 struct RunTimes {
-  double checking = 0.0;  ///< checking all numbers of the input; all ranks wait for the slowest one
+  double checking = 0.0;  ///< check of all numbers of the input; all ranks wait for the slowest one
   double planning = 0.0;  ///< planning, including the search for devices
   double whole = 0.0;     ///< from the opening of the input to the energies
 };
@@ -22,27 +22,27 @@ std::string describe_source(const TileSource& source);
 /// Describes the CCSD energies. `correlation`: CCSD correlation energy in hartree, if it is known. Empty if no energy
 /// is known.
 std::string describe_ccsd(const SourceInfo& info, std::optional<double> correlation);
-/// The total CCSD energy, hartree. `correlation`: CCSD correlation energy in hartree; if it is not known, the one that
-/// the input states is used. Returns nullopt if a part of the sum is not known or if the amplitudes are not CCSD
-/// amplitudes.
+/// Returns the total CCSD energy, hartree. `correlation`: CCSD correlation energy in hartree; if it is not known, the
+/// one that the input states is used. Returns nullopt if a part of the sum is not known or if the amplitudes are not
+/// CCSD amplitudes.
 std::optional<double> total_ccsd_energy(const SourceInfo& info, std::optional<double> correlation);
 /// Describes the plan, the devices and the memory.
 std::string describe_plan(const Calculation& calculation);
-/// One line with advice if OpenBLAS does not know this processor and uses slow kernels; else empty. The program
+/// Returns one line with advice if OpenBLAS does not know this processor and uses slow kernels; else empty. The program
 /// `trifuse` restarts itself with better kernels, but the library cannot.
 std::string describe_slow_blas();
-/// Describes the energies, in hartree, and the times. `correlation`: as for `describe_ccsd`.
+/// Describes the energies, in hartree, and the times. `correlation`: see `describe_ccsd`.
 std::string describe_result(const Calculation& calculation, const CalculationResult& result, const RunTimes& times,
                             const SourceInfo& info, std::optional<double> correlation);
 
-/// The report of `trifuse run` as JSON, see drivers/docs/report.schema.json. `right`: the right amplitudes; `left`: the
-/// left amplitudes, or null. `right_check`, `left_check`: results of their checks; `left_check` is null without left
-/// amplitudes.
+/// Returns the report of `trifuse run` as JSON, see drivers/docs/report.schema.json. `right`: the right amplitudes;
+/// `left`: the left amplitudes, or null. `right_check`, `left_check`: results of their checks; `left_check` is null
+/// without left amplitudes.
 nlohmann::ordered_json json_report(const Calculation& calculation, const CalculationResult& result,
                                    const RunTimes& times, const TileSource& right, const TileSource* left,
                                    const CheckReport& right_check, const CheckReport* left_check);
-/// The text of a report: `content` after the members that all reports begin with. `command`: the name of the report,
-/// e.g. "run". The text has only ASCII characters and ends with a line feed.
+/// Returns the text of a report: `content` after the members that all reports begin with. `command`: the name of the
+/// report, e.g. "run". The text has only ASCII characters and ends with a line feed.
 std::string report_text(const std::string& command, const nlohmann::ordered_json& content);
 /// Parts of the JSON reports.
 nlohmann::ordered_json json_plan(const Calculation& calculation);

@@ -17,7 +17,7 @@ namespace trifuse {
 
 namespace {
 
-/// The Fock matrix of the orbitals of a run, [upper, lower].
+/// Returns the Fock matrix of an orbital range, [upper, lower].
 std::vector<double> fock_of(const OrbitalRotation::Run& run, const TileSource& source) {
   const TileSpace& space = source.tiles();
   std::vector<double> matrix(static_cast<std::size_t>(run.size * run.size)), block;

@@ -9,10 +9,11 @@
 
 namespace trifuse {
 
-/// Semicanonical orbitals. They diagonalise the Fock matrix within each run, the orbitals of one class and one irrep.
+/// Semicanonical orbitals. They diagonalise the Fock matrix within each orbital range, i.e. the orbitals of one class
+/// and one irrep.
 class OrbitalRotation {
  public:
-  /// The orbitals of one class and one irrep. A rotation mixes only orbitals of the same run.
+  /// All orbitals of one class and one irrep. A rotation mixes only orbitals of the same range.
   struct Run {
     OrbitalClass orbital_class;
     int irrep;
@@ -25,7 +26,7 @@ class OrbitalRotation {
 
   std::span<const Run> runs() const& { return runs_; }
   void runs() const&& = delete;
-  /// Number in `runs()` of the run to which a tile belongs.
+  /// Returns the number in `runs()` of the orbital range to which a tile belongs.
   std::size_t run_of(const Tile& tile) const;
   /// Energies of all new orbitals, the eigenvalues, in the sorted order, hartree.
   const std::vector<double>& energies() const { return energies_; }
@@ -40,9 +41,9 @@ class OrbitalRotation {
 
 /// Rotates one index of a tensor: to[outer,new,inner] = sum_old from[outer,old,inner] vectors[new,old].
 ///
-/// `run`: the run of the rotated index. `inner`: product of the extents of all faster indices. `outer`: product of the
-/// extents of all slower indices. `to` and `from` must not overlap. The bits of the result depend only on the
-/// arguments.
+/// `run`: the orbital range of the rotated index. `inner`: product of the extents of all faster indices. `outer`:
+/// product of the extents of all slower indices. `to` and `from` must not overlap. The bits of the result depend only
+/// on the arguments.
 void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
                   double* to);
 

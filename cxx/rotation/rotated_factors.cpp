@@ -22,19 +22,19 @@ constexpr std::array<SpinClasses, 2> spins_and_classes = {
     {{Spin::alpha, OrbitalClass::hole_alpha, OrbitalClass::particle_alpha},
      {Spin::beta, OrbitalClass::hole_beta, OrbitalClass::particle_beta}}};
 
-/// The spins whose factors are stored. In a restricted space the factors of beta orbitals are those of alpha orbitals.
+/// Returns the spins whose factors are stored. In a restricted space the factors of beta orbitals are those of alpha
+/// orbitals.
 std::span<const SpinClasses> stored_spins(const TileSpace& tiles) {
   return std::span(spins_and_classes).first(tiles.restricted() ? 1 : 2);
 }
 
-/// The class whose factors stand for those of class `c`.
+/// Returns the class whose factors are stored for class `c`: alpha instead of beta in a restricted space.
 OrbitalClass stored_class(const TileSpace& tiles, OrbitalClass c) {
   if (!tiles.restricted()) return c;
   return space_of(c) == Space::hole ? OrbitalClass::hole_alpha : OrbitalClass::particle_alpha;
 }
 
-/// Rotates the orbitals of one class in `values`, an array [orbital, width]. Elements [begin, begin + count) of each
-/// row are rotated.
+/// Rotates the orbitals of one class in columns [begin, begin + count) of `values`, an array [orbital, width].
 void rotate_rows(const OrbitalRotation& rotation, const TileSpace& tiles, OrbitalClass c, std::int64_t width,
                  std::int64_t begin, std::int64_t count, double* values, Buffer& scratch) {
   for (const OrbitalRotation::Run& run : rotation.runs()) {
@@ -64,8 +64,8 @@ void rotate_columns(const OrbitalRotation& rotation, const TileSpace& tiles, Orb
   std::copy_n(scratch.data(), size, values);
 }
 
-/// Rotates the orbitals of one class in an array [orbital, width], on all threads. The parts of the threads and so the
-/// bits do not depend on their number.
+/// Rotates the orbitals of one class in an array [orbital, width], on all threads. The array is divided among the
+/// threads in parts that do not depend on their number, so the bits do not either.
 void rotate_all_rows(const OrbitalRotation& rotation, const TileSpace& tiles, OrbitalClass c, std::int64_t width,
                      double* values, const std::function<void()>& go_on) {
   constexpr std::int64_t at_once = 1024;
@@ -190,7 +190,7 @@ void RotatedFactors::read_v2(const std::array<int, 4>& tiles, std::span<double> 
   std::fill(block.begin(), block.end(), 0.0);
   const std::array<Tile, 4> tile{tiles_[tiles[0]], tiles_[tiles[1]], tiles_[tiles[2]], tiles_[tiles[3]]};
   const std::int64_t n1 = tile[1].size, n2 = tile[2].size, n3 = tile[3].size;
-  // Adds sign * (g3 x|g4 y) to the block. `x`, `y`: the positions 2 and 3 in either order.
+  // Adds sign * (g3 x|g4 y) to the block. `x`, `y`: positions 2 and 3, in either order.
   const auto add = [&](std::size_t x, std::size_t y, double sign) {
     const Buffer first = of_tiles(tile[0], tile[x]), second = of_tiles(tile[1], tile[y]);
     const std::int64_t rows = tile[0].size * tile[x].size, columns = tile[1].size * tile[y].size;

@@ -15,14 +15,14 @@
 namespace trifuse {
 
 /// Factors of integrals in rotated orbitals. The factors that have a hole are in the memory of this process: naux o (o
-/// + v) doubles for each spin, or for one spin in a restricted space. The factors of two particles are rotated when
+/// + v) doubles for each spin, in a restricted space for one spin only. The factors of two particles are rotated when
 /// they are read, band by band.
 class RotatedFactors final : public FactorSource {
  public:
   /// `tiles`: the tiles of the orbitals. `factors`: the factors before the rotation; must outlive this.
   RotatedFactors(const TileSpace& tiles, const FactorSource& factors);
   /// Reads the factors that have a hole and rotates both orbitals of each one, on as many threads as OpenMP allows.
-  /// `rotation` must outlive this. `go_on`: called by any thread before parts of the work; it may throw to stop
+  /// `rotation` must outlive this. `go_on` is called by any thread before each part of the work; it may throw to stop
   /// the rotation. The read functions throw std::logic_error if `rotate` was not called before.
   void rotate(const OrbitalRotation& rotation, const std::function<void()>& go_on);
 
@@ -35,15 +35,16 @@ class RotatedFactors final : public FactorSource {
   /// the rotated factors of two particles into memory: naux v^2 doubles for each spin. `tiles`: {g3, g4, g1, g2}.
   void read_v2(const std::array<int, 4>& tiles, std::span<double> block) const;
 
-  /// Size of the rotated factors of a space that have a hole, bytes.
+  /// Returns the size of the rotated factors of a space that have a hole, bytes.
   static double bytes(const TileSpace& tiles, std::int64_t auxiliary);
-  /// Floating-point operations of the rotation of these factors. A multiplication and an addition count as two.
+  /// Returns the floating-point operations of the rotation of these factors. A multiplication and an addition count as
+  /// two.
   static double operations(const TileSpace& tiles, std::int64_t auxiliary);
 
  private:
   /// Copies rotated factors of a hole and another orbital to `out` [h,q,Q].
   void copy_rows(const ClassOrbitals& h, const ClassOrbitals& q, std::span<double> out) const;
-  /// The rotated factors of two particles, [p,Q,d].
+  /// Returns the rotated factors of two particles, [p,Q,d].
   const Buffer& vv_of(OrbitalClass c) const;
   /// Returns the factors of two tiles of one spin, [x,y,Q].
   Buffer of_tiles(const Tile& x, const Tile& y) const;

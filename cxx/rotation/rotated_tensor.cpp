@@ -97,12 +97,13 @@ class PairRotation {
     return position;
   }
   const Tile& tile(std::size_t block, std::size_t d) const { return space_[index_.blocks()[block].tiles[d]]; }
-  /// First orbital of rotated index `d` of a block, counted from the begin of its run.
+  /// Returns the first orbital of rotated index `d` of a block, counted from the begin of its orbital range.
   std::int64_t in_run(const BlockGroup& group, std::size_t block, std::size_t d) const {
     return tile(block, turned_ + d).offset - rotation_.runs()[group.runs[d]].offset;
   }
 
-  /// Copies a block to the array of its group, `whole`, also with interchanged indices if that block is not stored.
+  /// Copies a block to `whole`, the array of its group. If the block with interchanged tiles is not stored, copies that
+  /// block, too.
   void copy_to_group(const BlockGroup& group, std::size_t block, const double* values, double* whole) const {
     PositionInGroup position = position_in_group(group, block);
     copy_box(position.extent, values, position.in_block, whole + position.begin, position.in_group, 1.0);
@@ -110,14 +111,14 @@ class PairRotation {
     if (group.runs[0] != group.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
       return;
     }
-    // The block with interchanged tiles is not stored, because it only differs in its sign.
+    // The block with interchanged tiles is not stored, because only its sign differs.
     const std::int64_t begin =
         in_run(group, block, 1) * position.in_group[first] + in_run(group, block, 0) * position.in_group[second];
     std::swap(position.in_group[first], position.in_group[second]);
     copy_box(position.extent, values, position.in_block, whole + begin, position.in_group, -1.0);
   }
 
-  /// Rotates the faster index from `group` to `turned` and the slower index back to `group`.
+  /// Rotates the faster index from scratch `group` to scratch `turned`, then the slower index back to `group`.
   void rotate_pair(const BlockGroup& group, Scratch& scratch) const {
     const auto& n = group.extent;
     const std::int64_t inner = turned_ == 0 ? n[2] * n[3] : 1, outer = turned_ == 0 ? 1 : n[0] * n[1];
@@ -132,7 +133,7 @@ class PairRotation {
   std::size_t turned_;  ///< first index of the rotated pair: 0 or 2
 };
 
-/// Number of threads for which there is memory for their groups, at least 1.
+/// Returns the number of threads for which there is memory for their groups, at least 1.
 int threads_for(const std::vector<BlockGroup>& groups, const SharedBlocks& blocks) {
   std::int64_t largest = 1;
   for (std::size_t n = blocks.first_group(); n < blocks.last_group(); ++n)
@@ -152,7 +153,7 @@ SharedBlocks::SharedBlocks(const BlockIndex& index, const std::vector<BlockGroup
   std::map<std::string, int> ranks_of_host;
   for (const std::string& host : hosts) ++ranks_of_host[host];
   std::vector<SharedSegment> segments;
-  std::vector<double> ends;  // a segment ends with the first group that reaches this number of doubles of the tensor
+  std::vector<double> ends;  // a segment ends at the first group that begins after this many doubles of the tensor
   for (int rank = 0; rank < ranks; ++rank) {
     const int segments_of_rank =
         shared ? segments_of_each_owner(ranks_of_host[hosts[static_cast<std::size_t>(rank)]]) : 1;
@@ -241,7 +242,8 @@ double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index
         return tiles.range(tile.orbital_class, tile.irrep);
       };
       const auto one = run(first), other = run(first + 1);
-      // If both indices belong to one run, only the block with ascending tiles is stored, but both blocks are rotated.
+      // If both indices belong to one orbital range, only the block with ascending tiles is stored, but both blocks are
+      // rotated.
       const bool stored_for_two = one.offset == other.offset && block.tiles[first] != block.tiles[first + 1];
       operations += (stored_for_two ? 4.0 : 2.0) * static_cast<double>(block.size * (one.size + other.size));
     }

@@ -18,14 +18,14 @@
 namespace trifuse {
 
 /// Blocks of a rank-4 tensor that are rotated together. One pair of indices (upper or lower) is rotated. All blocks of
-/// a group have the same two tiles in the other pair, and their rotated indices belong to the same two runs of
-/// orbitals. Together the blocks form one array, in which the rotated indices cover these runs.
+/// a group have the same two tiles in the other pair, and their rotated indices belong to the same two orbital ranges.
+/// Together the blocks form one array, in which the rotated indices cover these ranges.
 struct BlockGroup {
-  std::array<std::size_t, 2> runs;     ///< numbers of the runs of the two rotated indices
+  std::array<std::size_t, 2> runs;     ///< numbers of the orbital ranges of the two rotated indices
   std::vector<std::size_t> blocks;     ///< numbers of the blocks in the BlockIndex
   std::array<std::int64_t, 4> extent;  ///< shape of the array
   std::int64_t doubles;                ///< size of the array
-  std::int64_t stored_doubles;  ///< size of the blocks; if both indices have one run, only ascending tiles are stored
+  std::int64_t stored_doubles;  ///< size of the blocks; of one and the same range, only ascending tiles are stored
 };
 
 /// The blocks of a tensor, distributed over the memories of all ranks or stored in this process. Each rank owns
@@ -40,13 +40,13 @@ class SharedBlocks {
   /// This rank owns the blocks of the groups first_group(), ..., last_group() - 1.
   std::size_t first_group() const { return first_group_; }
   std::size_t last_group() const { return last_group_; }
-  /// Size of the blocks that this rank owns.
+  /// Returns the size of the blocks that this rank owns.
   std::int64_t own_doubles() const { return own_doubles_; }
-  /// Memory of a block that this rank owns. `block`: number in the index.
+  /// Returns the memory of a block that this rank owns. `block`: its number in the index.
   double* own(std::size_t block) { return own_[locations_[block].segment] + locations_[block].offset; }
   /// Makes the blocks of all ranks readable for all ranks. Collective.
   void sync();
-  /// Copies a block of any rank to `values`. Any thread may call it, after `sync` for blocks of other ranks.
+  /// Copies a block of any rank to `values`. Any thread may call it. Blocks of other ranks need a `sync` first.
   void read(std::size_t block, std::span<double> values) const;
 
  private:
@@ -75,24 +75,25 @@ class RotatedTensor {
   /// has arrays; otherwise each rank makes all of it. The bits do not depend on the number of ranks and threads.
   ///
   /// `index`: the blocks of the tensor. `concurrent`: true if several threads may call `read` at the same time.
-  /// `begin_group`: called by a worker thread before each group; it may throw to stop the rotation. Throws on all ranks
-  /// if it fails on any.
+  /// `begin_group` is called by a worker thread before each group; it may throw to stop the rotation. If the
+  /// constructor fails on one rank, it throws on all.
   RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation, const Read& read,
                 bool concurrent, const std::function<void()>& begin_group, Communicator* communicator);
 
   /// Copies the rotated block with this key to `block`, in the layout of `TileSource`. Any thread may call it.
   void read(std::int64_t key, std::span<double> block) const;
-  /// Size of the blocks that this rank stores, bytes.
+  /// Returns the size of the blocks that this rank stores, bytes.
   std::int64_t own_bytes() const;
 
-  /// Floating-point operations of all matrix products of a rotation. A multiplication and an addition count as two.
+  /// Returns the floating-point operations of all matrix products of a rotation. A multiplication and an addition count
+  /// as two.
   static double operations(const TileSpace& tiles, const BlockIndex& index);
-  /// Largest amount of memory that a rank needs during the rotation, bytes. `own`: bytes of the rank's part of the
-  /// tensor. `group`: bytes of the largest group.
+  /// Returns the largest amount of memory that a rank needs during the rotation, bytes. `own`: bytes of the rank's part
+  /// of the tensor. `group`: bytes of the largest group.
   static double peak_bytes(double own, double group) {
     return 2.0 * own + std::max(share_for_groups * own, 2.0 * group);
   }
-  /// Groups that threads rotate at the same time may take this fraction of the rank's part of the tensor.
+  /// The groups that are rotated at the same time may take this fraction of the rank's part of the tensor.
   static constexpr double share_for_groups = 0.5;
 
  private:

@@ -17,16 +17,16 @@ namespace trifuse {
 
 namespace {
 
-/// A matrix in rotated orbitals between the orbitals of two runs.
+/// A matrix in rotated orbitals between two orbital ranges.
 struct RotatedMatrix {
   const OrbitalRotation::Run* upper = nullptr;
   const OrbitalRotation::Run* lower = nullptr;
   std::vector<double> values;  ///< [upper orbital, lower orbital]
 };
-/// By the numbers of the upper and of the lower run.
+/// The matrices by the numbers of their upper and lower orbital range.
 using RotatedMatrices = std::map<std::pair<std::size_t, std::size_t>, RotatedMatrix>;
 
-/// First element of the block of two tiles in the matrix of their runs.
+/// Returns the offset of the block of two tiles in the matrix of their orbital ranges.
 std::int64_t offset_of(const RotatedMatrix& matrix, const Tile& upper, const Tile& lower) {
   return (upper.offset - matrix.upper->offset) * matrix.lower->size + (lower.offset - matrix.lower->offset);
 }
@@ -60,14 +60,14 @@ RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index
   return matrices;
 }
 
-/// Copies the part of two tiles, [u, l], to `block`.
+/// Copies the block [u, l] of two tiles to `block`.
 void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation, const Tile& u, const Tile& l,
                 std::span<double> block) {
   const RotatedMatrix& matrix = matrices.at({rotation.run_of(u), rotation.run_of(l)});
   copy_matrix(u.size, l.size, matrix.values.data() + offset_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
 }
 
-/// All blocks, or only those with the spins alpha, beta, alpha, beta.
+/// Returns all blocks, or with `opposite_spins` only those with the spins alpha, beta, alpha, beta.
 BlockIndex needed_blocks(const TileSpace& space, BlockIndex all, bool opposite_spins) {
   if (!opposite_spins) return all;
   BlockIndex needed;
@@ -83,7 +83,7 @@ BlockIndex rotated_t2_blocks(const TileSpace& space, bool opposite_spins) {
   return needed_blocks(space, t2_blocks(space), opposite_spins);
 }
 
-/// The blocks of V2 that are rotated: the blocks that triples need, or none if there are factors.
+/// Returns the blocks of V2 that are rotated: the blocks that triples need, or none if there are factors.
 BlockIndex rotated_v2_blocks(const TileSource& source, bool opposite_spins) {
   if (!source.has_integrals() || source.factors() != nullptr) return {};
   return needed_blocks(source.tiles(), triples_v2_blocks(source.tiles()), opposite_spins);
@@ -98,12 +98,12 @@ double RotationCost::peak(int ranks) const {
 RotationCost rotation_cost(const TileSource& source, bool opposite_spins) {
   const TileSpace& space = source.tiles();
   const auto [hole_tile, particle_tile] = largest_tiles(space);
-  std::int64_t holes = 0, particles = 0;  // sizes of the largest runs
+  std::int64_t holes = 0, particles = 0;  // sizes of the largest orbital ranges
   for (const OrbitalClass c : orbital_classes) {
     std::int64_t& largest = space_of(c) == Space::hole ? holes : particles;
     for (int irrep = 0; irrep < 8; ++irrep) largest = std::max(largest, space.range(c, irrep).size);
   }
-  // Groups of both pairs of T2, then of the largest class of V2.
+  // The largest group: first of both pairs of T2, then of the largest class of V2.
   std::int64_t group =
       std::max(particle_tile * particle_tile * holes * holes, hole_tile * hole_tile * particles * particles);
   if (source.has_integrals() && source.factors() == nullptr) {

@@ -15,15 +15,15 @@ namespace trifuse {
 
 /// Memory and operations of the rotation of amplitudes and integrals. They depend only on the tiles.
 struct RotationCost {
-  double bytes;          ///< of T2 and V2, all ranks together
+  double bytes;          ///< size of T2 and V2, all ranks together
   double largest_group;  ///< bytes of the largest group that is rotated at once
   double operations;     ///< floating-point operations; a multiplication and an addition count as two
-  double factor_bytes;   ///< of the rotated factors in each rank, which have a hole
-  /// Largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
+  double factor_bytes;   ///< bytes of the rotated factors that have a hole, in each rank
+  /// Returns the largest amount of memory that each of `ranks` ranks needs during the rotation, bytes.
   double peak(int ranks) const;
 };
-/// Cost of the rotation of T2 and, if `source` has integrals, of V2. If the integrals have factors, the factors are
-/// rotated in place of V2. `opposite_spins`: as in SemicanonicalSource.
+/// Returns the cost of the rotation of T2 and, if `source` has integrals, of V2 or, if the integrals have factors, of
+/// the factors. `opposite_spins`: see SemicanonicalSource.
 RotationCost rotation_cost(const TileSource& source, bool opposite_spins = false);
 
 /// Amplitudes and integrals in semicanonical orbitals.
@@ -36,10 +36,10 @@ RotationCost rotation_cost(const TileSource& source, bool opposite_spins = false
 /// Call order: constructor, rotate(), read functions. Orbital energies are available before `rotate`.
 class SemicanonicalSource final : public TileSource {
  public:
-  /// Determines the orbitals. `source`: amplitudes, tiles and, if it has them, integrals. `fock_source`: the Fock
+  /// Determines the orbitals. `source` has the amplitudes, the tiles and maybe integrals. `fock_source` has the Fock
   /// matrix, which defines the rotation. Both must outlive this object. `opposite_spins`: true if the readers need only
-  /// the blocks of T2 and V2 with the spins alpha, beta, alpha, beta, as those of the spin-adapted formulation; then
-  /// the other blocks are neither rotated nor readable. Throws InputError if `fock_source` has no Fock matrix.
+  /// the blocks of T2 and V2 with the spins alpha, beta, alpha, beta, as in the spin-adapted formulation. Then the
+  /// other blocks are neither rotated nor readable. Throws InputError if `fock_source` has no Fock matrix.
   SemicanonicalSource(const TileSource& source, const TileSource& fock_source, bool opposite_spins = false);
   ~SemicanonicalSource() override;
 
@@ -47,9 +47,9 @@ class SemicanonicalSource final : public TileSource {
   /// null. Ranks share T2 and V2 if the communicator has arrays; otherwise each rank stores all of them. Throws
   /// Interrupted soon after `*stop` becomes true on any rank; `stop` may be null.
   void rotate(Communicator* communicator, const std::atomic<bool>* stop = nullptr);
-  /// Cost of `rotate`.
+  /// Returns the cost of `rotate`.
   const RotationCost& cost() const { return cost_; }
-  /// Size of the rotated T2 and V2 in this process without factors, bytes. Requires `rotate`.
+  /// Returns the size of the rotated T2 and V2 in this process, without factors, bytes. Requires a call of `rotate`.
   std::int64_t own_bytes() const;
 
   const SourceInfo& info() const override { return source_.info(); }
@@ -75,7 +75,7 @@ class SemicanonicalSource final : public TileSource {
   bool opposite_spins_;
   OrbitalRotation rotation_;
   RotationCost cost_;
-  std::unique_ptr<RotatedFactors> factors_;  ///< null if the source has none
+  std::unique_ptr<RotatedFactors> factors_;  ///< null if the source has no factors
   std::unique_ptr<const Numbers> numbers_;
 };
 

@@ -75,7 +75,8 @@ void write_spin_orbital(const TileSpace& space, const Task& task, ContractionLis
         contractions.disconnected.push_back({0, term.sign, term.particle, term.hole, pp, hh});
       }
     } else if (term.kind == TermKind::particle_doubles) {
-      // The hole term with the same lone particle and hole has the same sign. It is the second part of the product.
+      // The hole term with the same lone particle and hole has the same sign: it is the second part of the same
+      // product.
       const PanelTiles left{p[particle], h[static_cast<std::size_t>(hh[0])], h[static_cast<std::size_t>(hh[1])]};
       const PanelTiles right{p[static_cast<std::size_t>(pp[0])], p[static_cast<std::size_t>(pp[1])], h[hole]};
       add_product(space, SpinFormulation::spin_orbital, contractions, used, left, right,
@@ -87,7 +88,7 @@ void write_spin_orbital(const TileSpace& space, const Task& task, ContractionLis
   }
 }
 
-/// The permutations of the three positions that leave the tiles of a triple unchanged.
+/// Returns the permutations of the three positions that leave the tiles of a triple unchanged.
 std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
   std::vector<Permutation> kept;
   for (const Permutation& s : assignments) {
@@ -98,8 +99,8 @@ std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
   return kept;
 }
 
-/// Finds a lower target of which `target` is a permutation. W of assignment s is W of assignment r with the particles
-/// permuted by x and the holes permuted by y if s = y r x^-1.
+/// Returns the lower target of which `target` is a permutation; nullopt if there is none. W of assignment s is W of
+/// assignment r with the particles permuted by x and the holes permuted by y if s = y r x^-1.
 std::optional<EquivalentTarget> find_equivalent_target(const Task& task, int target) {
   const Permutation& s = assignments[static_cast<std::size_t>(target)];
   for (int source = 0; source < target; ++source) {
@@ -121,8 +122,8 @@ std::optional<EquivalentTarget> find_equivalent_target(const Task& task, int tar
   return std::nullopt;
 }
 
-/// W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ]. P is the sum over the six simultaneous permutations
-/// of the pairs (ia), (jb), (kc).
+/// Lists W_ijk^abc = P [ sum_d (bd|ai) t_kj^cd - sum_l (ck|jl) t_li^ba ]. P is the sum over the six simultaneous
+/// permutations of the pairs (ia), (jb), (kc).
 void write_spin_adapted(const TileSpace& space, const Task& task, EquivalentTargets equivalent_targets,
                         ContractionList& contractions, std::size_t& used) {
   contractions.targets = targets_per_side(SpinFormulation::spin_adapted);

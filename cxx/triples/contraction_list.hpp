@@ -14,33 +14,34 @@
 /// Each doubles term has one particle and one hole that stand alone (see terms.hpp). A hole term and a particle term
 /// with the same lone particle and the same lone hole have the same free indices. Therefore one matrix product computes
 /// both: its contracted index x runs first over the particles d of the particle term, then over the holes l of the hole
-/// term. Below p1, h1, h2 are the free indices of the left factor, p2, p3, h3 those of the right one; `|` separates the
-/// two parts of x.
+/// term. Below, p1, h1, h2 are the free indices of the left panel L, and p2, p3, h3 are those of the right panel R. `|`
+/// separates the two parts of x.
 ///
 ///     C[p1,h1,h2, p2,p3,h3] = sum_x L[p1,h1,h2,x] R[p2,p3,h3,x]
 ///
 ///     spin-orbital   L = t2[p1,d,h1,h2] | v2[l,p1,h1,h2]             R = v2[p2,p3,h3,d] | t2[p2,p3,h3,l]
 ///     spin-adapted   L = t_{h1 h2}^{p1 d} | -(p1 h1|h2 l)            R = (p2 d|p3 h3)   | t_{l h3}^{p2 p3}
 ///
-/// L and R are called panels. A panel depends on three tiles, and many tasks use it. Each product is added to one or
-/// more targets, arrays of six indices. A task has one target, D, in the spin-orbital formulation. In the spin-adapted
-/// formulation it has six targets W, one for each assignment of the holes to the particles. Products that are equal
-/// because tiles are equal stand in the list once.
+/// A panel depends on three tiles, and many tasks use it. Each product is added to one or more targets, arrays of six
+/// indices. A task has one target, D, in the spin-orbital formulation. In the spin-adapted formulation it has six
+/// targets W, one for each assignment of the holes to the particles. Products that are equal because tiles are equal
+/// stand in the list once.
 namespace trifuse {
 
-/// The three tiles that name a panel: {p1, h1, h2} of a left panel, {p2, p3, h3} of a right panel. Numbers of tiles.
+/// The numbers of the three tiles that name a panel: {p1, h1, h2} for a left panel, {p2, p3, h3} for a right panel.
 using PanelTiles = std::array<int, 3>;
 
 /// A target to which a product is added.
 struct Destination {
   int target;  ///< number of the target: 0 (spin-orbital) or 0..5 (spin-adapted)
-  int sign;    ///< +1 or -1, factor of the product
-  /// Index of the task for each of p1, h1, h2, p2, p3, h3: 0, 1, 2 are a, b, c and 3, 4, 5 are i, j, k.
+  int sign;    ///< sign of the product, +1 or -1
+  /// [p1, h1, h2, p2, p3, h3]: the index of the task that this index of the product is. 0, 1, 2 are a, b, c and 3, 4, 5
+  /// are i, j, k.
   std::array<std::uint8_t, 6> slot;
 };
 
-/// Spin and irrep of the contracted index of a product. The index runs over all particles, then over all holes, of this
-/// spin and irrep. In the spin-adapted formulation the spin is alpha.
+/// Spin and irrep of the contracted index of a product. The index takes all particles of this spin and irrep, then all
+/// holes of them. In the spin-adapted formulation the spin is alpha.
 struct ContractedIndex {
   Spin spin;
   int irrep;
@@ -54,18 +55,18 @@ struct Product {
   std::vector<Destination> destinations;  ///< at least one
 };
 
-/// A term of the disconnected triples S: sign * t1[p,h] * vvoo[p',p'',h',h'']. The vvoo factor is <p'p''||h'h''>, in
-/// the spin-adapted formulation (p'h'|p''h''). The sets of a method (method.hpp) may have f_ov for t1, and t2 for
-/// <p'p''||h'h''>.
+/// A term of the disconnected triples S: sign * t1[p,h] * vvoo[p',p'',h',h'']. The vvoo tensor is <p'p''||h'h''>, in
+/// the spin-adapted formulation (p'h'|p''h''). The sets of a method (method.hpp) may have f_ov instead of t1, and t2
+/// instead of <p'p''||h'h''>.
 ///
 /// Positions of particles are 0, 1, 2 for a, b, c; positions of holes are 0, 1, 2 for i, j, k.
 struct DisconnectedTerm {
   int target;                         ///< as in Destination
   int sign;                           ///< +1 or -1
-  int particle, hole;                 ///< positions of the indices of the t1 factor
-  std::array<int, 2> vvoo_particles;  ///< positions of the particles of the vvoo factor, ascending
-  std::array<int, 2> vvoo_holes;      ///< positions of its holes; ascending in the spin-orbital formulation only
-  /// Tiles of the vvoo block: {p', p'', h', h''}.
+  int particle, hole;                 ///< positions of the indices of t1
+  std::array<int, 2> vvoo_particles;  ///< positions of the particles of vvoo, ascending
+  std::array<int, 2> vvoo_holes;      ///< positions of the holes of vvoo; ascending for spin orbitals only
+  /// Returns the tiles of the vvoo block: {p', p'', h', h''}.
   std::array<int, 4> vvoo_tiles(const Task& task) const {
     const auto tile = [](const std::array<int, 3>& tiles, int position) {
       return tiles[static_cast<std::size_t>(position)];
@@ -75,8 +76,8 @@ struct DisconnectedTerm {
   }
 };
 
-/// A target that is a permutation of another target, because tiles of the task are equal. With the six indices x of the
-/// task in the order a, b, c, i, j, k: target[x] = source[y] with y[s] = x[slot[s]].
+/// A target that is a permutation of another target, because tiles of the task are equal. Let x be the six indices a,
+/// b, c, i, j, k of an element of the target. Then target[x] = source[y] with y[s] = x[slot[s]].
 struct EquivalentTarget {
   int target;
   int source;                        ///< less than `target`
@@ -91,7 +92,7 @@ struct ContractionList {
   std::vector<EquivalentTarget> equivalent_targets;
 };
 
-/// The six assignments of the holes to the particles. In spin-adapted target s the particle at position q belongs to
+/// The six assignments of the holes to the particles: in spin-adapted target s, the particle at position q belongs to
 /// the hole at position assignments[s][q]. The first three assignments are even permutations, the last three are odd
 /// ones.
 inline constexpr std::array<std::array<int, 3>, 6> assignments = {
@@ -109,14 +110,14 @@ enum class EquivalentTargets : std::uint8_t {
 void list_contractions(const TileSpace& space, SpinFormulation formulation, const Task& task,
                        ContractionList& contractions, EquivalentTargets equivalent_targets = EquivalentTargets::listed);
 
-/// Determines the contracted index of a right or a left panel. Returns false if no spin of the contracted index
-/// conserves spin; then the panel is zero.
+/// Determines the contracted index of a right or a left panel. Returns false if spin is conserved for no spin of the
+/// contracted index; then the panel is zero.
 bool right_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& right,
                             ContractedIndex& contracted);
 bool left_contracted_index(const TileSpace& space, SpinFormulation formulation, const PanelTiles& left,
                            ContractedIndex& contracted);
 
-/// Number of orbitals over which a contracted index runs.
+/// The numbers of orbitals over which a contracted index goes.
 struct ContractedExtent {
   std::int64_t particles;
   std::int64_t holes;
@@ -124,8 +125,8 @@ struct ContractedExtent {
 };
 ContractedExtent contracted_extent(const TileSpace& space, const ContractedIndex& contracted);
 
-/// Floating-point operations of the products. A multiplication and an addition count as two operations. Disconnected
-/// triples and energies are of lower order and do not count.
+/// Returns the floating-point operations of the products. A multiplication and an addition count as two operations.
+/// Disconnected triples and energies are of lower order and do not count.
 double contraction_operations(const TileSpace& space, const ContractionList& contractions);
 
 }

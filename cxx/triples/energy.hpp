@@ -4,9 +4,9 @@
 
 #include "cxx/triples/task.hpp"
 
-/// The energy formulas for one element of a task's block. D is the connected triples amplitude of the element, S the
-/// disconnected one. The caller divides numerators by Delta - 3 omega2, and multiplies energies by the factor of the
-/// task.
+/// The energy formulas for one element of a task's block. D is the connected triples amplitude of the element, and S is
+/// the disconnected one. The caller divides numerators by Delta - 3 omega2, and multiplies energies by the weight of
+/// the task.
 namespace trifuse {
 
 /// Returns 3 omega2: one omega2 for each pair of a hole and a particle. Numerators are divided by Delta - 3 omega2. For
@@ -15,14 +15,15 @@ constexpr double denominator_shift(double omega2) {
   return 3.0 * omega2;
 }
 
-/// Spin-orbital formulation with x = Delta - 3 omega2: E[T] = D_left D_right / x, E(T) = (D_left + S_left) D_right / x.
+/// Returns the energies in the spin-orbital formulation: E[T] = D_left D_right / x and E(T) = (D_left + S_left) D_right
+/// / x with x = Delta - 3 omega2.
 ///
-/// `d`: the product D_left Y. `s`: the product S_left Y. Both are of one element, or both are sums over the same
-/// elements. If Y = D_right / x, the results are energies. If Y = D_right, they are numerators.
+/// `d`: the product D_left Y. `s`: the product S_left Y. Both belong to one element, or both are sums over the same
+/// elements. With Y = D_right / x the results are energies. With Y = D_right they are numerators.
 ///
 /// CPU cores call this function for each element with Y = D_right, because the numerators are the same for all omega2.
 /// They then divide. A GPU divides first, by an approximate reciprocal, and calls this function for the sums of a lane,
-/// because it adds up parts of S_left Y in another order. So the energies of both differ by rounding.
+/// because it adds up parts of S_left Y in another order. So the energies of cores and of GPUs differ by rounding.
 constexpr Energies spin_orbital_energies(double d, double s) {
   return {d, d + s};
 }
@@ -32,7 +33,7 @@ struct FloatEnergies {
   float e_bracket_t, e_paren_t;
 };
 
-/// Numerators of the spin-adapted formulation, in the type of the amplitudes: double or float.
+/// Numerators of the spin-adapted formulation. Their type is that of the amplitudes, double or float.
 template <typename Number>
 struct NumeratorsOf {
   using Values = std::conditional_t<std::is_same_v<Number, float>, FloatEnergies, Energies>;
@@ -41,7 +42,7 @@ struct NumeratorsOf {
 };
 using Numerators = NumeratorsOf<double>;
 
-/// Amplitudes of the six assignments of holes to particles (see `assignments`), spin-adapted formulation.
+/// Spin-adapted amplitudes of the six assignments of holes to particles (see `assignments`).
 template <typename Number>
 struct SixTargetsOf {
   Number e0, e1, e2;  ///< even assignments
@@ -51,14 +52,14 @@ struct SixTargetsOf {
 };
 using SixTargets = SixTargetsOf<double>;
 
-/// Spin-adapted formulation: the closed-shell energy of Rendell, Lee and Komornicki,
+/// Returns the numerators of the closed-shell energy of Rendell, Lee and Komornicki,
 ///
 ///     E(T) = 1/3 sum (4 W^abc + W^bca + W^cab) (V^abc - V^cba) / x,       V = W + S,  x = Delta - 3 omega2,
 ///
-/// summed over all orders of abc and of ijk. With W_s for assignment s this is 2 sum_s V_s (3 W_s + P_own - 2 P_other)
-/// / x. P_own is the sum of W over the assignments of the same parity as s, P_other over those of the other parity. The
-/// aaa part follows from the antisymmetrised amplitude W_0 + W_1 + W_2 - W_3 - W_4 - W_5. The bbb part equals it, and
-/// the same-spin results contain both.
+/// where the sum goes over all orders of abc and of ijk. If W_s is W of assignment s, this is 2 sum_s V_s (3 W_s +
+/// P_own - 2 P_other) / x. P_own is the sum of W over the assignments of the same parity as s. P_other is the sum over
+/// the other assignments. The aaa part follows from the antisymmetrised amplitude W_0 + W_1 + W_2 - W_3 - W_4 - W_5.
+/// The bbb part equals it, and the same-spin results contain both.
 template <typename Number>
 constexpr NumeratorsOf<Number> spin_adapted_numerators_of(const SixTargetsOf<Number>& d_left,
                                                           const SixTargetsOf<Number>& s_left,

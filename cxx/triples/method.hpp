@@ -15,31 +15,31 @@
 
 /// The description of a triples method: what the executors sum, and how journals and reports name it. Executors on CPU
 /// and GPU, the reference evaluation, the panels, the journal and the report read this description; none of them knows
-/// a method by itself.
+/// a method by its name.
 namespace trifuse {
 
 struct SourceInfo;
 
-/// Number of targets of a task for one side: D, or W of the six assignments (see contraction_list.hpp).
+/// Returns the number of targets of a task for one side: 1 (D), or 6 (W of each assignment, see contraction_list.hpp).
 constexpr int targets_per_side(SpinFormulation formulation) {
   return formulation == SpinFormulation::spin_adapted ? 6 : 1;
 }
 
-/// Number of terms of the disconnected triples of a task for one set of factors. Each has its own vvoo block.
+/// Returns the number of terms of the disconnected triples of a task for one set. Each term has its own vvoo block.
 constexpr int disconnected_terms(SpinFormulation formulation) {
   return formulation == SpinFormulation::spin_adapted ? 18 : 9;
 }
 
-/// The factor [p,h] of a disconnected term: t1 of the left amplitudes, or f_ov of the Fock matrix, hartree.
+/// The ov tensor [p,h] of a disconnected term: t1 of the left amplitudes, or f_ov of the Fock matrix, hartree.
 enum class OvFactor : std::uint8_t { t1, f_ov };
-/// The factor [p',p'',h',h''] of a disconnected term: integrals v2, hartree, or t2 of the left amplitudes.
+/// The vvoo tensor [p',p'',h',h''] of a disconnected term: integrals v2, hartree, or t2 of the left amplitudes.
 enum class VvooFactor : std::uint8_t { v2, t2 };
 
-/// One set of factors of the disconnected triples. The set adds
+/// One set of tensors of the disconnected triples. The set adds
 ///
 ///     weight * sum over the terms of (sign * ov[p,h] * vvoo[p',p'',h',h''])
 ///
-/// to S. The terms and their signs are the singles of terms.hpp.
+/// to S. The terms and their signs are the singles in terms.hpp.
 struct DisconnectedSet {
   OvFactor ov;
   VvooFactor vvoo;
@@ -50,22 +50,22 @@ struct DisconnectedSet {
 /// The largest number of sets of a method.
 inline constexpr std::size_t max_disconnected_sets = 2;
 
-/// Number of sums of a task for each omega2: the values of Energies, all spin cases together. In the spin-adapted
-/// formulation their parts with three equal spins follow in the same order.
+/// Returns the number of sums of a task for each omega2. The sums are the values of Energies, all spin cases together.
+/// In the spin-adapted formulation the parts with three equal spins follow in the same order.
 constexpr int energy_sums(SpinFormulation formulation) {
   const auto energies = static_cast<int>(Energies::count);
   return formulation == SpinFormulation::spin_adapted ? 2 * energies : energies;
 }
 
-/// Adds the sums of a task to its energies. `spin_case`: that of the task. `sums`: sums[energy_sums(formulation)],
-/// hartree, already multiplied by the factor of the task.
+/// Adds the sums of a task to its energies. `spin_case`: the spin case of the task. `sums`:
+/// sums[energy_sums(formulation)], hartree, already multiplied by the weight of the task.
 void add_energy_sums(SpinFormulation formulation, SpinCase spin_case, std::span<const double> sums, TaskEnergy& energy);
 
-/// A triples method. A value: problems contain a copy.
+/// A triples method. It is a value: each problem contains a copy.
 class Method {
  public:
-  /// `name`: the method, with CCSD amplitudes on both sides. `correction`: the correction alone. Both must be string
-  /// literals. `sets`: 1 to `max_disconnected_sets` sets; another number throws std::logic_error.
+  /// `name`: name of the method with CCSD amplitudes on both sides. `correction`: name of the correction alone. Both
+  /// must be string literals. `sets`: 1 to `max_disconnected_sets` sets; another number throws std::logic_error.
   constexpr Method(const char* name, const char* correction, std::initializer_list<DisconnectedSet> sets)
       : name_(name), correction_(correction), set_count_(sets.size()) {
     if (sets.size() < 1 || sets.size() > max_disconnected_sets) {
@@ -76,9 +76,9 @@ class Method {
 
   constexpr const char* name() const { return name_; }
   constexpr const char* correction() const { return correction_; }
-  /// The sets whose contributions make up S.
+  /// Returns the sets whose contributions make up S.
   constexpr std::span<const DisconnectedSet> sets() const { return {sets_.data(), set_count_}; }
-  /// True if a set has the factor f_ov, so that the Fock matrix is needed.
+  /// Returns true if a set has f_ov, so that the Fock matrix is needed.
   constexpr bool needs_fock() const {
     return std::any_of(sets().begin(), sets().end(), [](const DisconnectedSet& x) { return x.ov == OvFactor::f_ov; });
   }
@@ -90,19 +90,19 @@ class Method {
   std::size_t set_count_;
 };
 
-/// (T): S = t1 v2.
+/// The method (T): S = t1 v2.
 inline constexpr Method ccsd_t{"CCSD(T)", "(T)", {{OvFactor::t1, VvooFactor::v2}}};
-/// (T) with S = t1 v2 + f_ov t2. The standard (T) of a semicanonical ROHF reference, or of orbitals that are not fully
-/// converged, has the second term.
+/// The method (T) with S = t1 v2 + f_ov t2. The standard (T) has the second term if the reference is semicanonical ROHF
+/// or if the orbitals are not fully converged.
 inline constexpr Method ccsd_t_with_fock{
     "CCSD(T)", "(T)", {{OvFactor::t1, VvooFactor::v2}, {OvFactor::f_ov, VvooFactor::t2}}};
 
-/// The name of a method with the given amplitudes at one omega2, hartree, e.g. "Lambda-CCSD(T)". `left`: null if there
-/// is one set of amplitudes.
+/// Returns the name of a method with the given amplitudes at one omega2, hartree, e.g. "Lambda-CCSD(T)". `left`: null
+/// if there is one set of amplitudes.
 std::string name_of(const Method& method, const SourceInfo& right, const SourceInfo* left, double omega2);
 
-/// A text that is different for methods with different energies, and the same in all versions of Trifuse. It is part of
-/// the fingerprint of journals.
+/// Returns a text that is different for methods with different energies, and the same in all versions of Trifuse. It is
+/// part of the fingerprint of journals.
 std::string journal_text(const Method& method);
 
 }

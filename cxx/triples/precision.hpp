@@ -21,7 +21,7 @@ enum class Precision : std::uint8_t {
 /// Names for users, in the order of `Precision`.
 inline constexpr std::array<const char*, 2> precision_names = {"double", "mixed"};
 
-/// "double" or "mixed".
+/// Returns "double" or "mixed".
 inline std::string to_string(Precision precision) {
   return precision_names[static_cast<std::size_t>(precision)];
 }

@@ -35,7 +35,7 @@ struct OperandSet {
 ///     E[T] = sum f  D_left           D_right / (Delta - 3 omega2)
 ///     E(T) = sum f (D_left + S_left) D_right / (Delta - 3 omega2)      Delta = e_i + e_j + e_k - e_a - e_b - e_c
 ///
-/// The sums run over all elements of all tasks of a tile space; f is the factor of the task. Both sides have the same
+/// The sums go over all elements of all tasks of a tile space; f is the weight of the task. Both sides have the same
 /// operands unless `left` is given (two-sided Reg-CCSD(T), Lambda-CCSD(T)) or `left_integrals` (moments of CCSD). The
 /// sources must outlive the problem. They must have the same orbitals; their tiles may differ.
 struct Problem {
@@ -49,16 +49,16 @@ struct Problem {
 
   bool two_sided() const { return left != nullptr || left_integrals != nullptr; }
   int sides() const { return two_sided() ? 2 : 1; }
-  /// The operands of a side. A problem with one side has the same ones on the left.
+  /// Returns the operands of a side. A problem with one side has the same ones on the left.
   OperandSet operands(Side side) const {
     if (side == Side::right) return {right, right};
     return {left != nullptr ? left : right, left_integrals != nullptr ? left_integrals : right};
   }
-  /// True if both sides have the same integrals, so that these need not be stored twice.
+  /// Returns true if both sides have the same integrals, so that these need not be stored twice.
   bool shares_integrals() const { return left_integrals == nullptr; }
-  /// Number of targets of a task (see contraction_list.hpp), both sides together.
+  /// Returns the number of targets of a task, for both sides together (see contraction_list.hpp).
   int targets() const { return targets_per_side(formulation) * sides(); }
-  /// Number of sets of factors of S.
+  /// Returns the number of sets whose contributions make up S.
   int disconnected_sets() const { return static_cast<int>(method.sets().size()); }
 };
 

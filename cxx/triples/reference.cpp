@@ -148,7 +148,7 @@ class Expander {
 
   const TileSource& source_;
   const TileSpace& space_;
-  std::vector<std::int64_t> flipped_;  ///< [alpha orbital]: beta orbital of the same spatial orbital; else -1
+  std::vector<std::int64_t> flipped_;  ///< [alpha orbital]: beta orbital of the same spatial orbital, or -1
 };
 
 Tensors expand(const OperandSet& operands, bool with_fock) {
@@ -206,7 +206,7 @@ class ReferenceEvaluation::Elements {
 
   static std::int64_t pick(const Triple& x, int position) { return x[static_cast<std::size_t>(position)]; }
 
-  /// D and S of one element in the spin-orbital formulation, term by term.
+  /// Computes D and S of one element in the spin-orbital formulation, term by term.
   void spin_orbital(const Tensors& x, const Triple& p, const Triple& h, double& d, double& s) const {
     d = s = 0.0;
     for (const Term& term : terms) {
@@ -237,7 +237,7 @@ class ReferenceEvaluation::Elements {
   }
 
   /// Spatial amplitudes and integrals, taken from the opposite-spin elements. `beta` returns the beta orbital of the
-  /// same spatial orbital.
+  /// same spatial orbital as an alpha orbital.
   struct Spatial {
     const Tensors& x;
     std::int64_t holes, particles;  ///< numbers of orbitals of one spin
@@ -256,7 +256,7 @@ class ReferenceEvaluation::Elements {
     }
   };
 
-  /// W_ijk^abc and S_ijk^abc of one element: `p` = {a, b, c}, `h` = {i, j, k}.
+  /// Computes W_ijk^abc and S_ijk^abc of one element: `p` = {a, b, c}, `h` = {i, j, k}.
   void spin_adapted(const Tensors& x, const Triple& p, const Triple& h, double& w, double& s) const {
     const Spatial spatial{x, tiles_.orbitals(OrbitalClass::hole_alpha), tiles_.orbitals(OrbitalClass::particle_alpha)};
     w = 0.0;
@@ -307,8 +307,8 @@ class ReferenceEvaluation::Elements {
     }
   }
 
-  /// 1/3 sum (4 W^abc + W^bca + W^cab)(V^abc - V^cba) over all orders of abc and of ijk.
-  /// `all`: the numerators of all spin cases. `same`: the part with three equal spins.
+  /// Computes the numerators 1/3 sum (4 W^abc + W^bca + W^cab)(V^abc - V^cba) over all orders of abc and of ijk. `all`:
+  /// the numerators of all spin cases. `same`: the part with three equal spins.
   void adapted_element(const Triple& p, const Triple& h, Energies& all, Energies& same) const {
     // W and V of the six orders of abc with ijk in their own order. Another order of ijk only permutes these numbers.
     using Table = double[3][3][3];

@@ -15,7 +15,7 @@ namespace trifuse {
 /// o^3 v^3 (o + v).
 class ReferenceEvaluation {
  public:
-  /// Reads all amplitudes and integrals. `tiles`: the tile space of the tasks. Throws what the sources throw.
+  /// Reads all amplitudes and integrals. `tiles`: the tile space of the tasks. Passes on exceptions of the sources.
   ReferenceEvaluation(const Problem& problem, const TileSpace& tiles);
   ~ReferenceEvaluation();
 

@@ -16,8 +16,8 @@ int irrep_product(const TileSpace& space, const Triple& t) {
   return space[t[0]].irrep ^ space[t[1]].irrep ^ space[t[2]].irrep;
 }
 
-/// True if the tiles have too few orbitals for a non-zero element. In the spin-orbital formulation the three orbitals
-/// must differ. In the spin-adapted formulation at most two may be equal.
+/// Returns true if the tiles have too few orbitals for a non-zero element. In the spin-orbital formulation the three
+/// orbitals must differ. In the spin-adapted formulation at most two may be equal.
 bool vanishes(const TileSpace& space, SpinFormulation formulation, const Triple& t) {
   if (formulation == SpinFormulation::spin_adapted) return t[0] == t[2] && space[t[0]].size < 2;
   if (t[0] == t[2]) return space[t[0]].size < 3;
@@ -29,7 +29,7 @@ double multiplicity(const Triple& t) {
   return t[0] == t[1] || t[1] == t[2] ? 2.0 : 1.0;
 }
 
-/// Tiles begin, ..., end - 1.
+/// The tiles begin, ..., end - 1.
 struct TileRange {
   int begin, end;
 };

@@ -16,10 +16,10 @@ namespace trifuse {
 /// The two spin formulations of the same energy.
 enum class SpinFormulation : std::uint8_t {
   spin_orbital,  ///< for any reference; tasks are sextets of spin-orbital tiles
-  spin_adapted,  ///< for RHF only; tasks are sextets of alpha (= spatial) tiles; 2.25 times fewer operations
+  spin_adapted,  ///< for RHF only; tasks are sextets of alpha tiles; 2.25 times fewer operations
 };
 
-/// The formulation that a run uses if the user chooses none.
+/// Returns the formulation that a run uses if the user chooses none.
 inline SpinFormulation default_formulation(const TileSpace& orbitals) {
   return orbitals.restricted() ? SpinFormulation::spin_adapted : SpinFormulation::spin_orbital;
 }
@@ -31,15 +31,15 @@ enum class SpinCase : std::uint8_t { aaa, aab, abb, bbb };
 struct Task {
   std::array<int, 3> particles;  ///< tiles of a, b, c
   std::array<int, 3> holes;      ///< tiles of i, j, k
-  /// Factor of the task's energies, a product of three factors. The first is 1/6 for three equal particle tiles, 1/2
-  /// for two, else 1, because the block of equal tiles contains each excitation several times. The second is the same
-  /// for holes. The third is 2 in the spin-orbital formulation of a restricted space, which has no tasks abb and bbb,
-  /// else 1.
+  /// The weight of the task: its energies are multiplied by this number. It is a product of three numbers. The first is
+  /// 1/6 if three particle tiles are equal, 1/2 if two are equal, and else 1, because a block on equal tiles contains
+  /// each excitation several times. The second is the same for holes. The third is 2 for spin orbitals of a restricted
+  /// space, which has no tasks abb and bbb, and else 1.
   double factor;
   SpinCase spin_case;  ///< aab in the spin-adapted formulation, although such a task contains all spin cases
 };
 
-/// The energies that executors sum for each omega2, hartree. Their formulas are in energy.hpp. The last one is the
+/// The energies that executors sum for each omega2, hartree. energy.hpp has their formulas. The last member is the
 /// correction of the method.
 struct Energies {
   double e_bracket_t = 0.0;  ///< E[T]
@@ -50,7 +50,7 @@ struct Energies {
   /// Names in reports, in the order of the members.
   static constexpr std::array<const char*, count> names = {"E[T]", "E(T)"};
 
-  /// The energies as values[count], in the order of the members.
+  /// Returns the energies as values[count], in the order of the members.
   constexpr std::array<double, count> values() const { return {e_bracket_t, e_paren_t}; }
   static constexpr Energies of_values(const double* values) { return {values[0], values[1]}; }
 
@@ -99,25 +99,26 @@ struct TaskEnergy {
   }
 };
 
-/// True if a sextet of tiles is a task: its block is allowed by spin and by symmetry, is not zero by antisymmetry (two
-/// equal tiles of one orbital, three equal tiles of two orbitals), and is not left out in a restricted space.
-/// `particles`, `holes`: tiles of a, b, c and of i, j, k, ascending.
+/// Returns true if a sextet of tiles is a task. Spin and symmetry must allow its block, and a restricted space must not
+/// leave it out. In the spin-orbital formulation no triple exists if two tiles of a kind are the same tile with one
+/// orbital, or three are the same tile with two. In the spin-adapted formulation none exists if three are the same tile
+/// with one orbital. `particles`, `holes`: tiles of a, b, c and of i, j, k, ascending.
 bool task_exists(const TileSpace& space, SpinFormulation formulation, const std::array<int, 3>& particles,
                  const std::array<int, 3>& holes);
 
-/// The task of a sextet for which `task_exists` is true.
+/// Returns the task of a sextet for which `task_exists` is true.
 Task make_task(const TileSpace& space, SpinFormulation formulation, const std::array<int, 3>& particles,
                const std::array<int, 3>& holes);
 
-/// All tasks of a space in NWChem's loop order: a is the outermost loop, then b, c, i, j, k.
+/// Returns all tasks of a space in NWChem's loop order: a is the outermost loop, then b, c, i, j, k.
 std::vector<Task> enumerate_tasks(const TileSpace& space, SpinFormulation formulation);
 
-/// Divides a task of `coarse` into tasks of `fine`. The sum of their energies is the energy of the task. `fine` must be
-/// a result of `coarse.refined()`.
+/// Divides a task of `coarse` into tasks of `fine` and returns them. The sum of their energies is the energy of the
+/// task. `fine` must be a result of `coarse.refined()`.
 std::vector<Task> refine_task(const TileSpace& coarse, const TileSpace& fine, SpinFormulation formulation,
                               const Task& task);
 
-/// "spin-orbital" or "spin-adapted".
+/// Returns "spin-orbital" or "spin-adapted".
 std::string to_string(SpinFormulation formulation);
 
 }

@@ -7,7 +7,7 @@
 ///
 /// T2 and V2 are antisymmetrised. In x[u,u',l,l'] u and u' are upper (bra) indices, l and l' lower (ket) indices. One
 /// of the particles a, b, c is the lone particle p. The other two particles, in ascending order, are p' and p''.
-/// Likewise, one of the holes i, j, k is the lone hole h, and the other two holes are h' and h''. Sums run over all
+/// Likewise, one of the holes i, j, k is the lone hole h, and the other two holes are h' and h''. Sums go over all
 /// holes l and all particles d:
 ///
 ///     singles           S += sign *       t1[p,h]         v2[p',p'',h',h'']
@@ -15,8 +15,8 @@
 ///     particle doubles  D += sign * sum_d t2[p,d,h',h'']  v2[p',p'',h,d]
 ///
 /// The kind, the lone particle and the lone hole identify a term and determine its sign. Executors, the plan, the
-/// interfaces and the tests all read this table. Source: Ma et al., J. Chem. Theory Comput. 7, 1316 (2011); the numbers
-/// are those of NWChem's kernels.
+/// interfaces and the tests all read this table. Source: Ma et al., J. Chem. Theory Comput. 7, 1316 (2011); the terms
+/// have the numbers of NWChem's kernels.
 namespace trifuse {
 
 enum class TermKind : std::uint8_t { singles, hole_doubles, particle_doubles };
@@ -50,13 +50,13 @@ inline constexpr std::array<Term, 27> terms = [] {
   }};
 }();
 
-/// The two other positions of 0, 1, 2, in ascending order.
+/// Returns the two positions of 0, 1, 2 other than `alone`, in ascending order.
 constexpr std::array<int, 2> others(int alone) {
   return {alone == 0 ? 1 : 0, alone == 2 ? 1 : 2};
 }
 
-/// Sign of the permutation that moves the lone particle and the lone hole in front of the two others: -1 for each lone
-/// index at position 1.
+/// Returns the sign of the permutation that moves the lone particle and the lone hole in front of the two others: -1
+/// for each lone index at position 1.
 constexpr int alone_sign(int particle, int hole) {
   return ((particle == 1) != (hole == 1)) ? -1 : +1;
 }

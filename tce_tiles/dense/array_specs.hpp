@@ -7,14 +7,14 @@
 
 #include "tce_tiles/tiles/tile_space.hpp"
 
-/// Names and axes of the arrays of the Trifuse dump. See tce_tiles/docs/dump-format.md. In all functions, `restricted`
-/// is true for a dump with a restricted reference.
+/// Names and axes of the arrays of the Trifuse dump. See tce_tiles/docs/dump-format.md. In all functions `restricted`
+/// is true if the reference of the dump is restricted.
 namespace trifuse {
 
-/// The class of the holes or of the particles of a spin.
+/// hole_class() returns the class of the holes of a spin, particle_class() that of the particles.
 OrbitalClass hole_class(Spin s);
 OrbitalClass particle_class(Spin s);
-/// The name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
+/// Returns the name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
 std::string orbital_count_name(OrbitalClass c, bool restricted);
 
 /// The kind of an array: amplitudes, or integrals by the spaces of their four indices (o: occupied, v: virtual).
@@ -35,23 +35,23 @@ struct ArraySpec {
   Dressing dressing = Dressing::bare;
 };
 
-/// The array of a kind. `first`, `second`: spins of the two electrons; t1 uses only `first`. A restricted dump has
-/// arrays for `Spin::alpha`, `Spin::beta` only, and for t1 twice `Spin::alpha`. `antisymmetrised`: true for the `asym_`
-/// array, which exists only for integrals of equal spins in an unrestricted dump.
+/// Returns the array of a kind. `first`, `second`: spins of the two electrons; t1 uses only `first`. A restricted dump
+/// has an array only for `first` = alpha and `second` = beta; t1 has alpha for both. `antisymmetrised`: true for the
+/// `asym_` array, which exists only for integrals of equal spins in an unrestricted dump.
 ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised = false);
-/// All arrays of amplitudes.
+/// Returns all arrays of amplitudes.
 std::vector<ArraySpec> amplitude_arrays(bool restricted);
-/// All arrays of the integrals that triples need, not antisymmetrised.
+/// Returns all arrays of the integrals that triples need, not antisymmetrised.
 std::vector<ArraySpec> integral_arrays(bool restricted);
-/// The `asym_` array that may replace `spec`, or nullopt if there is none.
+/// Returns the `asym_` array that may replace `spec`, or nullopt if there is none.
 std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec);
-/// The arrays of (ij|ab), not antisymmetrised. An unrestricted dump has them for equal spins only. A dump may omit
-/// them: triples do not need them, but the equation of the single excitations does.
+/// Returns the arrays of (ij|ab), not antisymmetrised. An unrestricted dump has them for equal spins only. A dump may
+/// omit them. Triples do not need them; the equation of the single excitations does.
 std::vector<ArraySpec> exchange_arrays(bool restricted);
 
-/// The name of a dataset of one class, e.g. `eps_occ` or `irrep_vir_b`. `stem` is its first part, e.g. `eps`.
+/// Returns the name of a dataset of one class, e.g. `eps_occ` or `irrep_vir_b`. `stem` is its first part, e.g. `eps`.
 std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted);
-/// The name of the Fock matrix of a spin: `fock`, `fock_a` or `fock_b`.
+/// Returns the name of the Fock matrix of a spin: `fock`, `fock_a` or `fock_b`.
 std::string fock_dataset(Spin spin, bool restricted);
 
 /// Largest number of auxiliary functions of factors. Factors with more functions do not fit into any memory.
@@ -65,10 +65,10 @@ struct FactorSpec {
   /// True if B[Q,p,q] is B[Q,q,p].
   bool symmetric() const { return p == q && dressing == Dressing::bare; }
 };
-/// The factors that a dump may have instead of integrals.
+/// Returns the factors that a dump may have instead of integrals.
 std::vector<FactorSpec> factor_arrays(bool restricted);
 
-/// The names of all arrays that a dump may have, optional ones too.
+/// Returns the names of all arrays that a dump may have, optional arrays included.
 std::vector<std::string> array_names(bool restricted);
 
 }

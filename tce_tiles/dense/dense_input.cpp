@@ -13,8 +13,8 @@
 namespace trifuse {
 namespace {
 
-/// Keys of blocks are four-digit numbers with the number of tiles as base. No memory can hold a dump of so many
-/// orbitals.
+/// With more orbitals, the keys of blocks could overflow: they are four-digit numbers with the number of tiles as base.
+/// No memory can hold a dump of so many orbitals.
 constexpr std::int64_t max_orbitals = 10000;
 
 /// Throws InputError unless an array has the expected shape. `symbols`: of the shape. `axes`: the classes whose numbers
@@ -136,7 +136,8 @@ void read_all_irreps(const DenseArrays& arrays, DenseHeader& header) {
   header.symmetry = (seen & (seen - 1)) != 0;
 }
 
-/// The array, plain or antisymmetrised, that is present; nullopt if there is none. Throws InputError if both are.
+/// Returns the plain or the antisymmetrised array, whichever is present; nullopt if neither is. Throws InputError if
+/// both are present.
 std::optional<ArraySpec> present_form(const DenseArrays& arrays, const ArraySpec& spec) {
   const auto alternative = antisymmetrised_alternative(spec);
   const bool plain = arrays.has(spec.name);
@@ -247,8 +248,8 @@ std::vector<ArraySpec> present_exchange(const DenseArrays& arrays, const DenseHe
 }
 
 double largest_magnitude(std::span<const double> values, const ArrayLabel& array) {
-  // 0 * x is 0 for a finite x and NaN otherwise. So the sum tells whether all values are finite, without a branch in
-  // the loop.
+  // 0 * x is 0 for a finite x and NaN otherwise. So the sum says whether all values are finite, without a branch in the
+  // loop.
   double sum = 0.0, largest = 0.0;
 #pragma omp simd reduction(+ : sum) reduction(max : largest)
   for (std::size_t k = 0; k < values.size(); ++k) {

@@ -11,7 +11,7 @@ class DenseSource : public TileSource {
   virtual const DenseInput& input() const = 0;
 };
 
-/// The input of a dense source, also if an InterruptibleSource wraps it; null for every other source.
+/// Returns the input of a dense source, also of one inside an InterruptibleSource; null for every other source.
 const DenseInput* dense_input_of(const TileSource& source);
 
 }

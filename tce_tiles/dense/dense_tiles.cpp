@@ -24,7 +24,7 @@
 namespace trifuse {
 namespace {
 
-/// An array of the dump.
+/// An array of the input.
 struct Array {
   std::int64_t first;  ///< number of its first element; elements are numbered through all arrays
   ArraySpec spec;
@@ -33,17 +33,17 @@ struct Array {
 
 /// The block that a caller wants, while it is computed.
 struct TargetBlock {
-  std::array<int, 4> tiles;  ///< in the order of its indices
+  std::array<int, 4> tiles;  ///< its tiles, in the order of its indices
   double* data;              ///< its elements in C order
 };
 
-/// The elements of a box of an array in memory, or a part of the array that contains the box.
+/// The elements of a box of an array, in memory.
 struct BoxElements {
   const double* first;                 ///< the first element of the box
   std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis, in elements
 };
 
-/// A box of a block that is computed. Its last index in the order of the block is contiguous.
+/// The place of a box in the block that is computed. The last index of the block is contiguous.
 struct TargetBox {
   double* first;                       ///< the first element of the box
   std::array<std::int64_t, 4> stride;  ///< distance of neighbours along each axis of the array, in elements
@@ -140,8 +140,8 @@ class DenseTiles final : public DenseSource {
     }
   }
 
-  /// Position of the tile's first orbital among the orbitals of its class. In a restricted space a beta tile has the
-  /// same position as its alpha partner.
+  /// Returns the position of the tile's first orbital among the orbitals of its class. In a restricted space a beta
+  /// tile has the same position as its alpha partner.
   std::int64_t offset_in_class(int t) const {
     return tiles_[t].offset - tiles_[tiles_.first(tiles_[t].orbital_class)].offset;
   }
@@ -172,12 +172,12 @@ class DenseTiles final : public DenseSource {
     return {t, block.data()};
   }
 
-  /// Throws InputError if an element of a block is not finite. `array`: an array of the block. The elements of bands
-  /// have been checked when they were read.
+  /// Throws InputError if an element of a block is not finite. `array`: an array of the block. Does nothing for an
+  /// array that is read in strips: its elements were checked when they were read.
   static void check_block(std::span<const double> block, const DenseArray& array) {
     if (array.access() == DenseArray::Access::boxes) check_finite(block, array.label());
   }
-  /// Return the array that they have read.
+  /// The functions add_ add to the target. The first two return the array that they have read.
   const DenseArray& add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
   const DenseArray& add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
                                    const TargetBlock& target) const;
@@ -273,7 +273,7 @@ void DenseTiles::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
   if (read != nullptr) check_block(block, *read);
 }
 
-/// True if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
+/// Returns true if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
 bool DenseTiles::has_exchange_integrals() const {
   bool all = has_integrals_;
   for (const ArraySpec& spec : exchange_arrays(header_.restricted)) {
@@ -286,9 +286,9 @@ bool DenseTiles::has_exchange_integrals() const {
   return all;
 }
 
-/// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s lower tiles. For an
-/// antisymmetrised array, the caller adds the first (direct) of the two integrals only; the order of axes is then right
-/// for the array.
+/// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s are lower tiles. From an
+/// antisymmetrised array, the caller adds only the first (direct) of the two integrals, whose order of axes is that of
+/// the array.
 const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
   auto [p, q, r, s] = integral;
   const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
@@ -297,7 +297,7 @@ const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const
       space(s) == Space::particle) {
     return add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
   }
-  // Every other array has a pair of one occupied and one virtual orbital as its first pair.
+  // In every other array the first pair has one occupied and one virtual orbital.
   if (space(p) == space(q)) {
     std::swap(p, r);
     std::swap(q, s);
@@ -316,7 +316,7 @@ const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const
   return add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
 }
 
-/// Adds sign * array to the target. Axis k of the array runs over tile `axes[k]` of the target.
+/// Adds sign * array to the target. Axis k of the array belongs to tile `axes[k]` of the target.
 const DenseArray& DenseTiles::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
                                              const TargetBlock& target) const {
   std::array<std::int64_t, 4> offset{}, count{};
@@ -353,7 +353,7 @@ const DenseArray& DenseTiles::add_from_array(const Array& array, const std::arra
   return data;
 }
 
-/// The same for a box of an array that is read in whole planes of its last two axes. A band holds a few planes.
+/// Adds a box of an array that is read in whole planes of its last two axes. A strip contains a few planes.
 void DenseTiles::add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
                             const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const {
   constexpr std::int64_t planes_of_band = 8;

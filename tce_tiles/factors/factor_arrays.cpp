@@ -25,7 +25,7 @@
 namespace trifuse {
 namespace {
 
-/// True if factors have elements.
+/// Returns true if factors have elements.
 bool has_rows(const DenseHeader& header, const FactorSpec& spec) {
   return header.size(spec.p) > 0 && header.size(spec.q) > 0;
 }
@@ -65,7 +65,7 @@ class ArrayOfFactors final : public DenseArray {
   std::shared_ptr<const Factors> left_, right_;
 };
 
-/// Arrays, and the integral arrays that their factors give.
+/// The arrays of an input, and the integral arrays that its factors give.
 class ArraysOfFactors final : public DenseArrays, public FactorSource {
  public:
   ArraysOfFactors(std::shared_ptr<const DenseArrays> arrays, const DenseHeader& header)
@@ -100,7 +100,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
   std::shared_ptr<const void> acquire_factors_together(Communicator& communicator,
                                                        const std::atomic<bool>* stop) const override {
-    // Ranks with different factors would wait for each other for ever.
+    // Otherwise ranks with different factors would wait for each other for ever.
     expect_same(communicator, shapes());
     std::shared_ptr<const void> held = hold();
     for (const Factors* factors : factors_of_holes()) factors->read_together(communicator, stop);
@@ -131,8 +131,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     if (!out.empty()) factors_of(p.orbital_class, q.orbital_class)->rows(nullptr)->copy(p, q, out);
   }
 
-  /// Returns an object that frees the memory of the factors when it ceases to exist, also if this source ceases to
-  /// exist before.
+  /// Returns an object that frees the memory of the factors when it ceases to exist. It may outlive this source.
   std::shared_ptr<const void> hold() const {
     const auto forget = [all = factors_](const void*) {
       for (const auto& [pair, factors] : all) factors->forget();
@@ -146,7 +145,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     return held;
   }
 
-  /// The factors that have a hole.
+  /// Returns the factors that have a hole.
   std::vector<const Factors*> factors_of_holes() const {
     std::vector<const Factors*> all;
     for (const auto& [pair, factors] : factors_) {
@@ -155,7 +154,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     return all;
   }
 
-  /// The numbers of auxiliary functions and of orbitals.
+  /// Returns the numbers of auxiliary functions and of orbitals.
   std::vector<double> shapes() const {
     std::vector<double> numbers = {static_cast<double>(auxiliary_), header_.restricted ? 1.0 : 0.0};
     for (const OrbitalClass c : orbital_classes) numbers.push_back(static_cast<double>(header_.size(c)));
@@ -168,7 +167,8 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     return all;
   }
 
-  /// The factors of two classes; null if they have no elements. A restricted reference has factors of alpha orbitals.
+  /// Returns the factors of two classes; null if they have no elements. For a restricted reference these are factors of
+  /// alpha orbitals.
   std::shared_ptr<const Factors> factors_of(OrbitalClass p, OrbitalClass q) const {
     const auto stored = [&](OrbitalClass c) {
       if (!header_.restricted) return c;
@@ -221,8 +221,8 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   mutable std::weak_ptr<const void> held_;  ///< what acquire_factors() has returned
 };
 
-/// The names of the non-empty factors that `arrays` have; empty if they have none. Throws InputError if only some are
-/// present.
+/// Returns the names of the non-empty factors in `arrays`; none if there are no factors. Throws InputError if some are
+/// missing.
 std::vector<std::string> present_factors(const DenseArrays& arrays, const DenseHeader& header) {
   std::vector<std::string> present;
   std::string absent;

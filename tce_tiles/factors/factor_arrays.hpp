@@ -6,11 +6,11 @@
 /// tce_tiles/docs/dump-format.md.
 namespace trifuse {
 
-/// If the input has factors, replaces its arrays by arrays that also have the integral arrays ovvv, ovoo, ovov and
-/// oovv, whose elements are computed from the factors when they are read, and sets `factor_source`. The first read of
-/// an element takes the two factors of its array into memory, packed: naux (o(o+1)/2 + ov) doubles for each spin, and
-/// naux v(v+1)/2 for ovvv and oovv. FactorSource::acquire_factors() says when they leave the memory. A read of factors
-/// throws InputError if a value is not finite, or if factors are not symmetric.
+/// If the input has factors, adds the integral arrays ovvv, ovoo, ovov and oovv to its arrays, and sets
+/// `factor_source`. The elements of the integral arrays are computed from the factors when they are read. The first
+/// read of an element takes the two factors of its array into memory, packed: naux (o(o+1)/2 + ov) doubles for each
+/// spin, and naux v(v+1)/2 for ovvv and oovv. FactorSource::acquire_factors() says when they leave the memory. A read
+/// of factors throws InputError if a value is not finite, or if factors are not symmetric.
 ///
 /// Throws InputError if only some factors are present, if a factor has a wrong shape, or if there are also stored
 /// integrals.

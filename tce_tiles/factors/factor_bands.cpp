@@ -18,7 +18,7 @@
 namespace trifuse {
 namespace {
 
-/// Largest difference of B[Q,p,q] and B[Q,q,p], absolute up to 1, relative above.
+/// Largest difference of B[Q,p,q] and B[Q,q,p]: absolute for numbers up to 1, else relative.
 constexpr double symmetry_tolerance = 1e-7;
 
 bool equal(double x, double y) {

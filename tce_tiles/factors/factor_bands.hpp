@@ -11,8 +11,8 @@ namespace trifuse {
 /// The factors B[Q,p,q] of one pair of spaces, which are read in bands of auxiliary functions Q. Thread-safe.
 class FactorBands {
  public:
-  /// `array`: the factors, of shape [naux,p_count,q_count], or [naux,p_count(p_count+1)/2] with p >= q. `symmetric`:
-  /// true if p and q are orbitals of one space.
+  /// `array`: the factors, with the shape [naux,p_count,q_count], or packed as [naux,p_count(p_count+1)/2] with p >= q.
+  /// `symmetric`: true if p and q are orbitals of the same space.
   FactorBands(std::shared_ptr<const DenseArray> array, std::int64_t p_count, std::int64_t q_count, bool symmetric);
 
   const DenseArray& array() const { return *array_; }
@@ -27,8 +27,8 @@ class FactorBands {
     const double* planes;
   };
   /// Reads the auxiliary functions [begin, end) and calls `visit` for each band, on at most `threads` threads at the
-  /// same time. A thread needs memory for about 1.5 bands: 24 MB, or 12 p_count q_count bytes if this is more. Throws
-  /// InputError if an element is not finite, or if the factors are not symmetric.
+  /// same time. Each thread needs memory for about 1.5 bands: 24 MB or 12 p_count q_count bytes, whichever is more.
+  /// Throws InputError if an element is not finite, or if the factors are not symmetric.
   void visit(std::int64_t begin, std::int64_t end, int threads, const std::function<void(const Band&)>& visit) const;
 
  private:

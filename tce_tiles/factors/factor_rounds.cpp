@@ -42,7 +42,7 @@ void FactorRounds::run(const Read& read, const Copy& copy) {
     if (count > 0) segments.push_back({rank, doubles_ * count});
   }
   array_ = communicator_.make_array(segments);
-  // No rank has more auxiliary functions than the last one.
+  // No rank has more auxiliary functions than the last rank.
   for (std::int64_t round = 0; of_round(communicator_.size() - 1, round).count > 0; ++round) {
     run_collectively(&communicator_, [&] {
       const AuxiliaryRange mine = of_round(communicator_.rank(), round);
@@ -57,7 +57,7 @@ void FactorRounds::run(const Read& read, const Copy& copy) {
 
 void FactorRounds::copy_all(std::int64_t round, const Copy& copy) {
   for (int n = 0; n < communicator_.size(); ++n) {
-    // Each rank begins with itself, so that not all ranks read from the same one.
+    // Each rank begins with its own segment, so that not all ranks read from the same rank.
     const int rank = (communicator_.rank() + n) % communicator_.size();
     const AuxiliaryRange functions = of_round(rank, round);
     if (functions.count == 0) continue;

@@ -17,20 +17,21 @@ namespace trifuse {
 /// shared array. Then each rank copies what it needs from the segments of all ranks.
 class FactorRounds {
  public:
-  /// Chooses the number of functions of a round. Collective. `communicator`: its ranks have shared arrays; must outlive
-  /// this object. `auxiliary`: number of auxiliary functions. `doubles`: numbers that a segment has for one function,
-  /// at least 1. `buffer_bytes`: limit for the segment of this rank; one function may exceed it. The smallest limit of
-  /// all ranks counts. All ranks pass the same `auxiliary` and `doubles`.
+  /// Chooses the number of functions of a round. Collective. `communicator` must have shared arrays and outlive this
+  /// object. `auxiliary`: number of auxiliary functions. `doubles`: how many doubles a segment has for one function, at
+  /// least 1. `buffer_bytes`: limit for the segment of this rank; a single function may exceed it. The smallest limit
+  /// of all ranks counts. All ranks pass the same `auxiliary` and `doubles`.
   FactorRounds(Communicator& communicator, std::int64_t auxiliary, std::int64_t doubles, std::int64_t buffer_bytes);
 
-  /// A segment that its owner has filled in this round.
+  /// A segment of the shared array, filled by its owner in this round.
   class Segment {
    public:
     Segment(SharedArray& array, std::size_t number, AuxiliaryRange functions, bool own)
         : array_(array), number_(number), functions_(functions), own_(own) {}
-    /// The functions that the segment contains.
+    /// Returns the functions that the segment contains.
     const AuxiliaryRange& functions() const { return functions_; }
-    /// Returns doubles [first, first + count) of the segment. They are in `buffer` unless this rank owns the segment.
+    /// Returns doubles [first, first + count) of the segment. The result points into `buffer` unless this rank owns the
+    /// segment.
     const double* read(std::int64_t first, std::int64_t count, Buffer& buffer) const;
 
    private:
@@ -39,7 +40,7 @@ class FactorRounds {
     AuxiliaryRange functions_;
     bool own_;
   };
-  /// Reads functions into a segment, which has `doubles` numbers for each of them.
+  /// Reads functions into a segment, which has `doubles` doubles for each function.
   using Read = std::function<void(const AuxiliaryRange& functions, double* segment)>;
   /// Copies numbers from a segment to the memory of this rank.
   using Copy = std::function<void(const Segment& segment)>;
@@ -47,18 +48,18 @@ class FactorRounds {
   /// throw.
   void run(const Read& read, const Copy& copy);
 
-  /// Number of functions that this rank reads in run().
+  /// Returns the number of functions that this rank reads in run().
   std::int64_t own_functions() const;
 
  private:
-  /// The functions that a rank reads in a round.
+  /// Returns the functions that a rank reads in a round.
   AuxiliaryRange of_round(int rank, std::int64_t round) const;
   void copy_all(std::int64_t round, const Copy& copy);
 
   Communicator& communicator_;
   const std::int64_t auxiliary_, doubles_;
-  std::int64_t step_ = 1;                     ///< functions that a rank reads in a round, at most
-  std::vector<std::size_t> segment_of_rank_;  ///< a rank that has no functions has no segment
+  std::int64_t step_ = 1;                     ///< most functions that a rank reads in a round
+  std::vector<std::size_t> segment_of_rank_;  ///< [rank]; a rank without functions has no segment
   std::unique_ptr<SharedArray> array_;
 };
 

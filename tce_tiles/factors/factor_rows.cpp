@@ -19,7 +19,7 @@
 namespace trifuse {
 namespace {
 
-/// Throws SystemError if the memory does not suffice. A damaged file may say that it has any number of elements.
+/// Throws SystemError if the memory does not suffice: a damaged file may claim any number of elements.
 void require_memory(double doubles, const ArrayLabel& label) {
   const double need = sizeof(double) * doubles, free = free_memory();
   if (need <= free) return;
@@ -52,8 +52,8 @@ FactorRows::FactorRows(const FactorBands& bands, Communicator& communicator, std
              [&](const FactorRounds::Segment& segment) {
                stop_reading(stop);
                const AuxiliaryRange& part = segment.functions();
-               // A part of the rows at a time, so that the buffer is small. One thread alone may get rows of another
-               // rank.
+               // Copies a part of the rows at a time, so that the buffer is small. Only one thread at a time may get
+               // rows of another rank.
                constexpr std::int64_t most_doubles = std::int64_t{1} << 20;
                const std::int64_t step = std::max<std::int64_t>(1, most_doubles / part.count);
                for (std::int64_t n = 0; n < count_; n += step) {

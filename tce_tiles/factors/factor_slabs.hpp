@@ -6,7 +6,7 @@
 
 namespace trifuse {
 
-/// The factors B[Q,p,d] of two ranges of particles of one spin.
+/// A slab: the factors B[Q,p,d] of two ranges of particles p and d of one spin, for all Q.
 struct FactorSlab {
   ClassOrbitals p, d;
   std::span<double> values;  ///< [p,Q,d]

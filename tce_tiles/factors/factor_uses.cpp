@@ -12,7 +12,7 @@ namespace trifuse {
 void visit_once(const FactorSource& factors, std::span<const FactorUse> uses, int threads,
                 const std::atomic<bool>* stop) {
   for (const OrbitalClass particles : {OrbitalClass::particle_alpha, OrbitalClass::particle_beta}) {
-    // Between two neighbouring ends of ranges, all functions have the same uses.
+    // All functions between two neighbouring ends of ranges have the same uses.
     std::set<std::int64_t> ends;
     for (const FactorUse& use : uses) {
       if (use.particles == particles) ends.insert({use.functions.begin, use.functions.begin + use.functions.count});

@@ -9,14 +9,14 @@
 
 namespace trifuse {
 
-/// The part of `auxiliary` functions that a rank reads.
+/// Returns the part of all `auxiliary` functions that a rank reads.
 inline AuxiliaryRange part_of_rank(std::int64_t auxiliary, int rank, int ranks) {
   const std::int64_t begin = auxiliary * rank / ranks;
   return {begin, auxiliary * (rank + 1) / ranks - begin};
 }
 
-/// Limit for factors of holes, and for numbers of the check of an input, that wait in a rank for other ranks, bytes.
-/// One auxiliary function or one orbital may exceed it.
+/// Limit for the numbers that wait in a rank for other ranks, bytes: factors of holes, and numbers of the check of an
+/// input. A single auxiliary function or orbital may exceed it.
 inline constexpr std::int64_t exchanged_factor_bytes = std::int64_t{64} << 20;
 
 /// Reads the factors of holes into memory, as FactorSource::acquire_factors() does. If the ranks have shared arrays,
@@ -24,8 +24,8 @@ inline constexpr std::int64_t exchanged_factor_bytes = std::int64_t{64} << 20;
 /// them: all ranks together read each factor once. Collective if there is a communicator. If one rank throws, all ranks
 /// throw.
 ///
-/// `factors`: null if there are none; then this returns null. `communicator`: null for a single process. `stop`: as of
-/// FactorSource::acquire_factors().
+/// `factors`: null if there are none; then the function returns null. `communicator`: null for a single process.
+/// `stop`: see FactorSource::acquire_factors().
 std::shared_ptr<const void> acquire_factors_of_ranks(const FactorSource* factors, Communicator* communicator,
                                                      const std::atomic<bool>* stop);
 

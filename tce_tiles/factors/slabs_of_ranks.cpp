@@ -12,8 +12,8 @@ namespace trifuse {
 
 namespace {
 
-/// The collective reading of the slabs of one class of particles. A segment contains the slabs one after another, each
-/// as [p,Q,d] with the auxiliary functions Q of the round.
+/// The collective reading of the slabs of one class of particles. A segment contains all slabs one after another. Each
+/// slab is an array [p,Q,d] with the auxiliary functions Q of the round.
 class CollectiveReading {
  public:
   CollectiveReading(Communicator& communicator, const FactorSource& source, OrbitalClass particles,
@@ -54,7 +54,8 @@ class CollectiveReading {
                      });
   }
 
-  /// Copies factors from a segment to the slabs of this rank. One thread alone may get them from another rank.
+  /// Copies factors from a segment to the slabs of this rank. Only one thread at a time may get factors from another
+  /// rank.
   void copy(const FactorRounds::Segment& segment, Buffer& buffer, int threads) {
     const AuxiliaryRange& functions = segment.functions();
     for (std::size_t n = 0; n < slabs_.size(); ++n) {
@@ -74,7 +75,8 @@ class CollectiveReading {
   const FactorSource& source_;
   const OrbitalClass particles_;
   const std::vector<SlabOfRank> slabs_;
-  std::vector<std::int64_t> begins_ = {0};  ///< [slab] first double for one auxiliary function; last: the length
+  std::vector<std::int64_t> begins_ = {
+      0};  ///< [slab] its first double for one function; the last element is the total length
   const std::int64_t auxiliary_;
 };
 

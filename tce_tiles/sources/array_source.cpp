@@ -15,7 +15,8 @@
 namespace trifuse {
 namespace {
 
-/// A misspelt name of an optional array would make the checks weaker, and nobody would notice.
+/// Throws InputError if the name of an array is unknown. Otherwise a misspelt name of an optional array would make the
+/// checks weaker, and nobody would notice.
 void check_names(const SourceInfo& info, const std::vector<CallerArray>& arrays) {
   const std::vector<std::string> known = array_names(info.reference == Reference::rhf);
   for (const CallerArray& array : arrays) {

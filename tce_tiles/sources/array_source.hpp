@@ -19,7 +19,8 @@ namespace trifuse {
 /// [i,a,b(b+1)/2+c] with b >= c is (ia|bc).
 struct CallerArray {
   enum class Type { float64, int32, int64 };
-  /// Delivers the box of `count` elements along each axis from `offset` on into `box`, in C order. Throws InputError.
+  /// Writes to `box`, in C order, the box that begins at element `offset` and has `count[k]` elements along axis k.
+  /// Throws InputError.
   using Reader = std::function<void(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                                     std::span<double> box)>;
   /// Copies `to.size()` bytes from address `from` on a GPU to the host. Throws DeviceError.
@@ -27,7 +28,7 @@ struct CallerArray {
 
   std::string name;
   const void* data = nullptr;         ///< element [0,0,...], not copied; null: `reader` delivers the elements
-  Type type = Type::float64;          ///< of the elements of `data`
+  Type type = Type::float64;          ///< type of the elements of `data`
   std::vector<std::int64_t> shape;    ///< number of elements along each axis
   std::vector<std::int64_t> strides;  ///< distance of neighbours along each axis, in elements; empty: C order
   Reader reader = nullptr;            ///< only one thread at a time calls the readers of one source
@@ -36,12 +37,12 @@ struct CallerArray {
 };
 
 /// Makes a source of dense arrays in memory. `info`: the facts that a dump has as attributes; `path` names the caller
-/// in messages. The source reads the arrays in place and copies none as a whole, except t1, the Fock matrix, the
-/// orbital energies, the irreps, and arrays of a GPU, which it copies when they are first read on the host. So the
-/// numbers must stay valid and unchanged until the source is destroyed. The source has the blocks and the checks of a
-/// dump, gives the same bits, and is thread-safe.
+/// in messages. The source reads the arrays in place, so the numbers must stay valid and unchanged until the source is
+/// destroyed. It copies as a whole only t1, the Fock matrix, the orbital energies, the irreps, and arrays of a GPU. It
+/// copies the latter when they are first read on the host. The source has the blocks and the checks of a dump, gives
+/// the same bits, and is thread-safe.
 ///
-/// Throws UsageError if the description of an array is not possible, and InputError if an array is missing, has an
+/// Throws UsageError if the description of an array contradicts itself, and InputError if an array is missing, has an
 /// unknown name or a wrong shape, or if orbital energies, irreps, t1 or the Fock matrix are wrong.
 std::unique_ptr<TileSource> open_arrays(SourceInfo info, std::vector<CallerArray> arrays);
 

@@ -21,7 +21,7 @@ namespace trifuse {
 namespace {
 
 constexpr std::size_t max_rank = 4;
-/// An array with more elements does not fit into any memory.
+/// Limit for the elements of an array. Larger arrays do not fit into any memory.
 constexpr std::int64_t max_elements = std::int64_t{1} << 48;
 
 std::vector<std::int64_t> strides_in_c_order(std::span<const std::int64_t> shape) {
@@ -81,11 +81,11 @@ class ArrayInMemory final : public DenseArray {
   CallerArray array_;
 };
 
-/// An array in the memory of a GPU. It is copied to the host when it is first read there, which no run on the same GPU
-/// needs.
+/// An array in the memory of a GPU. It is copied to the host when it is first read there. A run on the same GPU needs
+/// no copy.
 class ArrayOfDevice final : public DenseArray {
  public:
-  /// `array`: fills its memory without gaps.
+  /// `array` must fill its memory without gaps.
   ArrayOfDevice(ArrayLabel label, CallerArray array) : DenseArray(std::move(label)), array_(std::move(array)) {
     if (array_.strides.empty()) array_.strides = strides_in_c_order(array_.shape);
   }
@@ -126,7 +126,8 @@ class ArrayOfDevice final : public DenseArray {
   mutable std::optional<ArrayInMemory> copy_;  ///< absent before the first read
 };
 
-/// An array whose elements the caller's reader delivers. Numbers that change after their first reading are an error.
+/// An array whose elements the caller's reader delivers. If a number has changed since it was first read, that is an
+/// error.
 class ArrayOfReader final : public DenseArray {
  public:
   /// `reading`: the mutex of all readers of the caller; it must outlive this object.
@@ -153,7 +154,7 @@ class ArrayOfReader final : public DenseArray {
   }
 
  private:
-  /// Reads a box of whole pieces along the last axis, and compares it with earlier readings.
+  /// Reads a box that consists of whole pieces along the last axis, and compares it with earlier readings.
   void read_pieces(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                    std::span<double> out) const {
     {
@@ -173,7 +174,7 @@ class ArrayOfReader final : public DenseArray {
   mutable RowSums sums_;
 };
 
-/// The length v of the axes of which v(v+1)/2 pairs are stored; nullopt if there is none.
+/// Returns the length v for which `pairs` = v(v+1)/2; nullopt if there is no such v.
 std::optional<std::int64_t> unpacked_length(std::int64_t pairs) {
   const auto v = static_cast<std::int64_t>((std::sqrt(8.0 * static_cast<double>(pairs) + 1.0) - 1.0) / 2.0 + 0.5);
   return pair_count(v) == pairs ? std::optional(v) : std::nullopt;
@@ -197,7 +198,7 @@ class UnpackedArray final : public DenseArray {
             std::span<double> out) const override {
     check_box(*this, offset, count, out);
     if (out.empty()) return;
-    // Of the pairs b >= c, the box needs a range in the order of the memory.
+    // The pairs b >= c of the box lie in one range of the memory.
     const std::int64_t lowest = pair_number(offset[2], offset[3]);
     const std::int64_t pairs = pair_number(offset[2] + count[2] - 1, offset[3] + count[3] - 1) - lowest + 1;
     Buffer row(static_cast<std::size_t>(pairs));
@@ -211,7 +212,7 @@ class UnpackedArray final : public DenseArray {
   }
 
  private:
-  /// Unpacks the elements [b,c] of a box for one i and one a. `row`: its pairs from pair number `lowest` on.
+  /// Unpacks the elements [b,c] of a box for one i and one a. `row`: the packed pairs, from pair number `lowest` on.
   static void unpack(const double* row, std::int64_t lowest, std::span<const std::int64_t> offset,
                      std::span<const std::int64_t> count, double* to) {
     const std::int64_t c_first = offset[3], c_count = count[3];

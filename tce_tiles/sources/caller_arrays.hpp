@@ -25,7 +25,7 @@ class CallerArrays final : public DenseArrays {
  private:
   std::string path_;
   std::map<std::string, std::shared_ptr<const DenseArray>> arrays_;
-  std::mutex reading_;  ///< a thread that calls a reader holds it
+  std::mutex reading_;  ///< locked by the thread that calls a reader
 };
 
 }

@@ -47,7 +47,7 @@ bool RowSums::same(std::int64_t piece, std::span<const double> values) {
   }
   double known = unknown;
   if (sums_[static_cast<std::size_t>(piece)].compare_exchange_strong(known, sum)) return true;
-  // Far above the rounding of numbers that a reader computes, far below what changes an energy.
+  // This is far above the rounding of numbers that a reader computes, and far below changes that an energy would show.
   constexpr double tolerance = 1e-12;
   return std::abs(sum - known) <= tolerance * (1.0 + size);
 }

@@ -20,9 +20,9 @@
 namespace trifuse {
 namespace {
 
-/// An index of an array with up to four axes. Axes of length 1 are added in front.
+/// The indices of an element. An array with fewer than four axes gets axes of length 1 in front.
 using Index = std::array<std::int64_t, 4>;
-/// Computes `count` neighbours along the last axis, from element `begin` on. Thread-safe.
+/// Computes `count` consecutive elements along the last axis, from element `begin` on. Thread-safe.
 using Row = std::function<void(const Index& begin, std::int64_t count, double* out)>;
 
 /// An array whose elements are computed when they are read.
@@ -85,7 +85,7 @@ class SyntheticArrays final : public DenseArrays {
   const TileSpace& space() const { return numbers_.tiles(); }
   bool restricted() const { return space().restricted(); }
   std::int64_t size(OrbitalClass c) const { return space().orbitals(c); }
-  /// The sorted orbital of the first orbital of a class.
+  /// Returns the position of the first orbital of a class in the sorted order.
   std::int64_t begin(OrbitalClass c) const { return size(c) == 0 ? 0 : space()[space().first(c)].offset; }
   int irrep(std::int64_t orbital) const { return irrep_[static_cast<std::size_t>(orbital)]; }
 
@@ -147,7 +147,7 @@ class SyntheticArrays final : public DenseArrays {
     });
   }
 
-  /// The auxiliary function x has the irrep x % irreps_.
+  /// Adds an array of factors. The auxiliary function x has the irrep x % irreps_.
   void add_factors(const FactorSpec& spec) {
     const std::int64_t p_count = size(spec.p), q_count = size(spec.q);
     const bool packed = spec.symmetric() && space_of(spec.p) == Space::particle;
@@ -155,7 +155,7 @@ class SyntheticArrays final : public DenseArrays {
     const auto number = [spec, q_count](std::int64_t p, std::int64_t q) {
       return spec.symmetric() ? pair_number(p, q) : p * q_count + q;
     };
-    // The irreps of all pairs by number.
+    // The irreps of all pairs, by the number of the pair.
     auto irreps = std::make_shared<std::vector<std::uint8_t>>();
     for (std::int64_t p = 0; p < p_count; ++p) {
       for (std::int64_t q = 0; q < (spec.symmetric() ? p + 1 : q_count); ++q) {

@@ -12,7 +12,7 @@
 namespace trifuse {
 namespace {
 
-/// The number of orbitals, of n, in the irreps before `irrep`.
+/// Returns how many of n orbitals are in the irreps before `irrep`.
 std::int64_t orbitals_before(const SyntheticMolecule& molecule, std::int64_t n, int irrep) {
   if (!molecule.uneven || molecule.irreps == 1) return irrep * n / molecule.irreps;
   // The weights of the irreps are 2 m, 2 m - 1, ..., m, with m = irreps - 1.
@@ -56,8 +56,8 @@ SyntheticNumbers::SyntheticNumbers(const SyntheticMolecule& molecule)
     }
   }
   space_ = TileSpace::partition(runs, molecule.hole_tile, molecule.particle_tile, restricted);
-  // Each spatial orbital has an identity of its own. Only in a restricted space, a beta orbital shares the identity
-  // of its alpha partner.
+  // Each spatial orbital has a number, its identity. A beta orbital shares the identity of its alpha partner only in a
+  // restricted space.
   for (int t = 0; t < space_.size(); ++t) {
     const Tile& tile = space_[space_[t].partner];
     for (std::int64_t x = 0; x < tile.size; ++x) {
@@ -79,8 +79,8 @@ SyntheticNumbers::SyntheticNumbers(const SyntheticMolecule& molecule)
                                  molecule.auxiliary));
   }
   if (molecule.auxiliary > 0) {
-    // With irreps, only one in `irreps` of the products that are summed is not zero. Both variances are equal:
-    // (auxiliary / irreps) factor_scale_^4 / 144 = scale_^2 / 12.
+    // With irreps, only one in `irreps` of the products in a sum is not zero. The scale makes the variances with and
+    // without factors equal: (auxiliary / irreps) factor_scale_^4 / 144 = scale_^2 / 12.
     const double products = static_cast<double>(molecule.auxiliary) / molecule.irreps;
     factor_scale_ = std::sqrt(scale_ * std::sqrt(12.0 / std::max(products, 1.0)));
   }

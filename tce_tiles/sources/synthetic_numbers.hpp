@@ -12,29 +12,29 @@ namespace trifuse {
 
 /// The orbitals of a made-up molecule, and formulas for its numbers. Each number is a hash of its indices and has all
 /// symmetries of a real one. Orbitals a, b, i, j, p, q, r, s are sorted orbitals of the tile space. Energies and
-/// integrals are in hartree. The formulas ignore irreps and spins. The sources that call them take both into account.
+/// integrals are in hartree. The formulas ignore irreps and spins; the sources that call them take both into account.
 class SyntheticNumbers {
  public:
   /// Throws UsageError if the sizes are not possible.
   explicit SyntheticNumbers(const SyntheticMolecule& molecule);
 
-  /// The name, the reference and the kind of the amplitudes.
+  /// Returns the name, the reference and the kind of the amplitudes.
   SourceInfo info() const;
   const TileSpace& tiles() const { return space_; }
   const std::vector<double>& orbital_energies() const { return eps_; }
   Spin spin(std::int64_t orbital) const { return spin_[static_cast<std::size_t>(orbital)]; }
 
-  /// The element f[p,q] of the Fock matrix.
+  /// Returns the element f[p,q] of the Fock matrix.
   double fock(std::int64_t p, std::int64_t q) const;
-  /// t_i^a.
+  /// Returns t_i^a.
   double t1(std::int64_t a, std::int64_t i) const;
-  /// The part of t_ij^ab in which i and a belong to one electron, j and b to the other. It is the whole amplitude if i
-  /// is alpha and j is beta. Symmetric under the exchange of both electrons.
+  /// Returns the part of t_ij^ab in which i and a belong to one electron, j and b to the other. It is the whole
+  /// amplitude if i is alpha and j is beta. It is symmetric under the exchange of both electrons.
   double amplitude(std::int64_t a, std::int64_t i, std::int64_t b, std::int64_t j) const;
-  /// The Mulliken integral (pq|rs), with its eightfold symmetry.
+  /// Returns the Mulliken integral (pq|rs), with its eightfold symmetry.
   double integral(std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t s) const;
-  /// The element of the factors for auxiliary function x and a pair of orbitals. `key`: a number of the pair, the same
-  /// for [p,q] and [q,p]. Sums of `auxiliary` products of such elements are as large as `integral`.
+  /// Returns the factor for auxiliary function x and a pair of orbitals. `key`: a number of the pair, the same for
+  /// [p,q] and [q,p]. Sums of `auxiliary` products of such factors are about as large as `integral`.
   double factor(std::int64_t x, std::uint64_t key) const;
 
  private:
@@ -54,14 +54,14 @@ class SyntheticNumbers {
 
 namespace synthetic {
 
-/// The finaliser of splitmix64.
+/// Returns a hash of a number: the last step of splitmix64.
 inline std::uint64_t mixed(std::uint64_t v) {
   v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
   v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
   return v ^ (v >> 31);
 }
 
-/// A number in [-1/2, 1/2).
+/// Returns a number in [-1/2, 1/2).
 inline double centred(std::uint64_t v) {
   return static_cast<double>(v >> 11) * 0x1.0p-53 - 0.5;
 }

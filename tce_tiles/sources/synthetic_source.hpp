@@ -29,12 +29,12 @@ struct SyntheticMolecule {
 
 /// Makes amplitudes and integrals for benchmarks and tests. They belong to no real molecule. Each number is a hash of
 /// its indices and has all symmetries of a real one. The numbers are small enough for sensible energies and the same on
-/// every machine. The source computes them on request and stores none. With factors, the amplitudes are the same. The
-/// integrals are products of factors, as in a dump of version 2, and the arrays have zeros where irreps forbid an
-/// element. Throws UsageError if the sizes are not possible.
+/// every machine. The source computes them on request and stores none. Factors do not change the amplitudes. With
+/// factors, the integrals are products of factors, as in a dump of version 2, and the arrays have zeros where irreps
+/// forbid an element. Throws UsageError if the sizes are not possible.
 std::unique_ptr<TileSource> make_synthetic_source(const SyntheticMolecule& molecule);
-/// The same without factors, whatever `molecule.auxiliary` is. A program that calls only this function contains no code
-/// for dumps, and needs no HDF5.
+/// Makes a source as make_synthetic_source() does, but without factors, whatever `molecule.auxiliary` is. A program
+/// that calls only this function contains no code for dumps, and needs no HDF5.
 std::unique_ptr<TileSource> make_synthetic_blocks(const SyntheticMolecule& molecule);
 
 }

@@ -9,11 +9,12 @@
 
 #pragma GCC visibility push(default)
 
-/// The blocks of F1, T1, T2 and V2: which exist, in which order NWChem stores them, and the key of each.
+/// The blocks of F1, T1, T2 and V2: which blocks exist, the order in which NWChem stores them, and the key of each
+/// block.
 ///
-/// A tensor is the concatenation of its blocks in key order, without padding. The layout of a block is C order, the
-/// last index fastest: f[g6,g5], t1[p,h], t2[p1,p2,h3,h4], v2[g3,g4,g1,g2]. A block of the spatial storage of V2 holds
-/// (ij|kl) as v2[l,k,j,i]. Loop orders, filters and keys are those of TCE's `tce_*_offset` routines.
+/// A tensor consists of its blocks one after another in key order, without padding. A block is in C order, last index
+/// fastest: f[g6,g5], t1[p,h], t2[p1,p2,h3,h4], v2[g3,g4,g1,g2]. A block of the spatial storage of V2 holds (ij|kl) as
+/// v2[l,k,j,i]. Loop orders, filters and keys are those of TCE's `tce_*_offset` routines.
 ///
 /// A function without a throws clause does not check its tile numbers: they must be valid numbers of `space`.
 namespace trifuse {
@@ -31,13 +32,13 @@ struct Block {
 /// The blocks of one tensor in storage order, with constant-time search by key.
 class BlockIndex {
  public:
-  /// Appends a block of `size` doubles. Its offset is the sum of all sizes before.
+  /// Appends a block of `size` doubles. Its offset is the total size of the blocks before it.
   void add(std::array<int, 4> tiles, std::int64_t key, std::int64_t size);
   const std::vector<Block>& blocks() const& { return blocks_; }
   void blocks() const&& = delete;  // the reference would outlive a temporary
-  /// The block with this key, or null.
+  /// Returns the block with this key; null if there is none.
   const Block* find(std::int64_t key) const;
-  /// Number of doubles in all blocks.
+  /// Returns the number of doubles in all blocks.
   std::int64_t doubles() const { return doubles_; }
 
  private:
@@ -46,25 +47,25 @@ class BlockIndex {
   std::int64_t doubles_ = 0;
 };
 
-/// True if the upper and the lower tiles have the same sum of spins and the irreps multiply to the totally symmetric
-/// irrep. In a restricted space, blocks whose tiles are all beta do not exist.
+/// Returns true if the upper and the lower tiles have the same sum of spins and the irreps multiply to the totally
+/// symmetric irrep. In a restricted space, blocks whose tiles are all beta do not exist.
 bool block_exists(const TileSpace& space, int upper, int lower);
 bool block_exists(const TileSpace& space, int upper1, int upper2, int lower1, int lower2);
 
-/// TCE's key of a block: a number in a mixed radix whose digits are the tile numbers.
+/// Returns TCE's key of a block: a number in a mixed radix whose digits are the tile numbers.
 std::int64_t f1_key(const TileSpace& space, int g6, int g5);
 std::int64_t t1_key(const TileSpace& space, int p, int h);
 std::int64_t t2_key(const TileSpace& space, int p1, int p2, int h3, int h4);
 std::int64_t v2_key(const TileSpace& space, int g3, int g4, int g1, int g2);
 
-/// The same keys for tile numbers that may be invalid. Returns -1, the key of no block, if a tile number is out of
-/// range for its index. (The unchecked functions would return the key of a different block.)
+/// Returns the key of a block for tile numbers that may be invalid: -1, the key of no block, if a tile number is out of
+/// range for its index. (f1_key() and the others would return the key of a different block.)
 std::int64_t checked_f1_key(const TileSpace& space, int g6, int g5);
 std::int64_t checked_t1_key(const TileSpace& space, int p, int h);
 std::int64_t checked_t2_key(const TileSpace& space, int p1, int p2, int h3, int h4);
 std::int64_t checked_v2_key(const TileSpace& space, int g3, int g4, int g1, int g2);
 
-/// All existing blocks of a tensor, in storage order.
+/// Returns all existing blocks of a tensor, in storage order.
 BlockIndex f1_blocks(const TileSpace& space);
 BlockIndex t1_blocks(const TileSpace& space);
 BlockIndex t2_blocks(const TileSpace& space);

@@ -20,12 +20,12 @@ struct ClassOrbitals {
   std::int64_t begin, count;
 };
 
-/// The orbitals of a tile of `space`.
+/// Returns the orbitals of a tile of `space`.
 inline ClassOrbitals orbitals_of(const TileSpace& space, const Tile& tile) {
   return {tile.orbital_class, tile.offset - space[space.first(tile.orbital_class)].offset, tile.size};
 }
 
-/// The orbitals of one irrep of a class.
+/// Returns the orbitals of one irrep of a class.
 inline ClassOrbitals orbitals_of(const TileSpace& space, OrbitalClass orbital_class, int irrep) {
   const TileSpace::Range range = space.range(orbital_class, irrep);
   return {orbital_class, range.offset - space[space.first(orbital_class)].offset, range.size};
@@ -53,27 +53,27 @@ using FactorVisitor = std::function<void(const FactorBand&)>;
 class FactorSource {
  public:
   virtual ~FactorSource() = default;
-  /// Number of auxiliary functions Q, at least 1.
+  /// Returns the number of auxiliary functions Q, at least 1.
   virtual std::int64_t auxiliary() const = 0;
-  /// Reads the factors of holes into memory with all threads, if they are not there. Without this call the
-  /// first read_oo() or read_ov() reads them; inside a parallel region it uses one thread. They leave the memory when
-  /// the last object that this function has returned ceases to exist; a later call reads them again. Throws Interrupted
-  /// soon after `*stop` becomes true; `stop` may be null.
+  /// Reads the factors of holes into memory with all threads, unless they are there already. The factors leave the
+  /// memory when the last object that this function has returned ceases to exist; a later call reads them again.
+  /// Without a call of this function, the first read_oo() or read_ov() reads the factors; inside a parallel region it
+  /// uses one thread. Throws Interrupted soon after `*stop` becomes true; `stop` may be null.
   virtual std::shared_ptr<const void> acquire_factors(const std::atomic<bool>* stop) const {
     static_cast<void>(stop);
     return nullptr;
   }
-  /// As acquire_factors(), but each rank may read only a part of the factors and get the other parts from other ranks.
-  /// Collective. Throws InputError if the ranks have factors of different sizes; if one rank throws, all ranks throw.
-  /// `communicator`: its ranks have shared arrays. See acquire_factors_of_ranks().
+  /// Does what acquire_factors() does, but each rank may read only a part of the factors and get the other parts from
+  /// other ranks. Collective. Throws InputError if the ranks have factors of different sizes; if one rank throws, all
+  /// ranks throw. `communicator` must have shared arrays. See acquire_factors_of_ranks().
   virtual std::shared_ptr<const void> acquire_factors_together(Communicator& communicator,
                                                                const std::atomic<bool>* stop) const;
   /// Reads B[Q,i,j] of two ranges of holes of one spin into `out` [i,j,Q].
   virtual void read_oo(const ClassOrbitals& i, const ClassOrbitals& j, std::span<double> out) const = 0;
   /// Reads B[Q,h,p] of holes and particles of one spin into `out` [h,p,Q].
   virtual void read_ov(const ClassOrbitals& h, const ClassOrbitals& p, std::span<double> out) const = 0;
-  /// Reads B[Q,b,c] of all particles b and c of a class, for the auxiliary functions [begin, end), once. Calls `visit`
-  /// for each band. The bands do not depend on `threads`, the number of threads at most.
+  /// Reads B[Q,b,c] of all particles b and c of a class once, for the auxiliary functions [begin, end). Calls `visit`
+  /// for each band. `threads`: largest number of threads; the bands do not depend on it.
   virtual void visit_vv(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads,
                         const FactorVisitor& visit) const = 0;
 };

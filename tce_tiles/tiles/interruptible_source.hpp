@@ -10,7 +10,7 @@ namespace trifuse {
 /// Factors whose reads throw Interrupted as soon as `*stop` is true.
 class InterruptibleFactors final : public FactorSource {
  public:
-  /// `source` and `stop` must outlive this object. `source` may be null; then only the destructor may be called.
+  /// `source` and `stop` must outlive this object. If `source` is null, only the destructor may be called.
   InterruptibleFactors(const FactorSource* source, const std::atomic<bool>& stop) : source_(source), stop_(stop) {}
 
   std::int64_t auxiliary() const override { return source_->auxiliary(); }
@@ -35,7 +35,7 @@ class InterruptibleSource final : public TileSource {
   InterruptibleSource(const TileSource& source, const std::atomic<bool>& stop)
       : source_(source), stop_(stop), factors_(source.factors(), stop) {}
 
-  /// The source without this wrapper.
+  /// Returns the source without this wrapper.
   const TileSource& source() const { return source_; }
 
   const SourceInfo& info() const override { return source_.info(); }
@@ -61,7 +61,8 @@ class InterruptibleSource final : public TileSource {
   InterruptibleFactors factors_;
 };
 
-/// Throws Interrupted if `stop` is not null and true: the input is read, and no task has begun.
+/// Throws Interrupted if `stop` is not null and true. The sentence says that the input was being read and no task had
+/// begun.
 void stop_reading(const std::atomic<bool>* stop);
 
 }

@@ -12,7 +12,8 @@
 namespace trifuse {
 namespace {
 
-/// Adds each existing block to `index` whose tiles ascend in each pair and lie in the ranges [begin, end) of `range`.
+/// Adds to `index` each existing block whose tiles ascend in each pair. Tile k of a block must lie in [begin, end) =
+/// `range[k]`.
 void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>& range, BlockIndex& index) {
   const auto& [r3, r4, r1, r2] = range;
   for (int g3 = r3[0]; g3 < r3[1]; ++g3) {
@@ -52,7 +53,7 @@ struct TileOverlap {
   std::int64_t size;
 };
 
-/// The overlaps of every source tile with target tiles; [source tile].
+/// Returns overlaps[source tile]: the overlaps of a source tile with all target tiles.
 std::vector<std::vector<TileOverlap>> tile_overlaps(const TileSpace& source, const TileSpace& target) {
   std::vector<std::vector<TileOverlap>> all;
   for (const Tile& s : source.tiles()) {
@@ -217,7 +218,7 @@ void MemorySource::check_complete() const {
 /// Copies the blocks of a source into blocks with other tiles.
 class Retiling {
  public:
-  /// `target`: has the same orbitals as `source`, and no block set. Both must outlive the copies.
+  /// `target` must have the same orbitals as `source`, and no block that is set. Both must outlive the copies.
   Retiling(const TileSource& source, MemorySource& target)
       : source_(source), target_(target), overlaps_(tile_overlaps(old_, space_)) {}
 
@@ -237,11 +238,12 @@ class Retiling {
   MemorySource& target_;
   const TileSpace& old_ = source_.tiles();
   const TileSpace& space_ = target_.space_;
-  std::vector<std::vector<TileOverlap>> overlaps_;  ///< [source tile]
+  std::vector<std::vector<TileOverlap>> overlaps_;  ///< [source tile]: its overlaps with target tiles
   Buffer buffer_;                                   ///< the block that was read last
 };
 
-/// Copies blocks of two indices. `read(block, values)` reads one, `key(upper, lower)` is that of a target block.
+/// Copies blocks of two indices. `read(block, values)` reads a source block. `key(upper, lower)` returns the key of a
+/// target block.
 template <typename Read, typename Key>
 void Retiling::copy_matrices(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into) {
   for (const Block& b : blocks.blocks()) {
@@ -260,7 +262,7 @@ void Retiling::copy_matrices(const BlockIndex& blocks, Read read, Key key, Memor
 }
 
 /// Copies the source block in `buffer_` to all target blocks whose tiles ascend in each pair. `tiles` and `from_stride`
-/// are the source tiles and strides by axis of the target.
+/// are the tiles and the strides of the source block, in the order of the target's axes.
 template <typename Key>
 void Retiling::copy_ordered(const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
                             double sign, Key key, MemorySource::Tensor& into) {
@@ -280,8 +282,9 @@ void Retiling::copy_ordered(const std::array<int, 4>& tiles, const std::array<st
   });
 }
 
-/// A source block also gives the blocks in which the tiles of a pair are exchanged. The target needs them if one of
-/// its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals occur in the target block.
+/// Copies blocks of four indices. A source block also gives the blocks in which the tiles of a pair are exchanged. The
+/// target needs them if one of its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals
+/// occur in the target block.
 template <typename Read, typename Key>
 void Retiling::copy_blocks(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into) {
   for (const Block& b : blocks.blocks()) {

@@ -10,20 +10,20 @@
 #include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
-class Retiling;  // no part of the interface
+class Retiling;  // not a part of the interface
 }
 
 #pragma GCC visibility push(default)
 
 namespace trifuse {
 
-/// The blocks of V2 that triples need: {p p|h h}, {h p|h h} and {p p|h p}; with `exchange` also the blocks of
-/// `exchange_v2_blocks`. They have the keys of `v2_key`.
+/// Returns the blocks of V2 that triples need: {p p|h h}, {h p|h h} and {p p|h p}; with `exchange` also the blocks of
+/// `exchange_v2_blocks`. Keys are those of `v2_key`.
 BlockIndex triples_v2_blocks(const TileSpace& space, bool exchange = false);
-/// The blocks {h p|h p} that a source with `has_exchange_integrals` delivers.
+/// Returns the blocks {h p|h p} that a source with `has_exchange_integrals` delivers.
 BlockIndex exchange_v2_blocks(const TileSpace& space);
 
-/// Keeps all blocks of T1 and T2 in memory and, if asked, those of the Fock matrix and of `triples_v2_blocks`.
+/// Keeps all blocks of T1 and T2 in memory and, if asked, the blocks of the Fock matrix and of `triples_v2_blocks`.
 ///
 /// A caller sets the blocks one by one. A block that was never set cannot be read. Several threads may set and read
 /// different blocks at the same time.
@@ -40,23 +40,23 @@ class MemorySource final : public TileSource {
   /// number differs from the number of orbitals.
   MemorySource(TileSpace space, std::vector<double> energies, SourceInfo info, Contents contents);
 
-  /// Each function copies `block` into the source. Layout and tiles are those of the `read_` function of the same name.
-  /// Throws UsageError if the block does not exist or has a different size.
+  /// Each `set_` function copies `block` into the source. Layout and tiles are those of the `read_` function of the
+  /// same name. Throws UsageError if the block does not exist or has a different size.
   void set_fock(int g6, int g5, std::span<const double> block);
   void set_t1(int p, int h, std::span<const double> block);
   void set_t2(int p1, int p2, int h3, int h4, std::span<const double> block);
   void set_v2(int g3, int g4, int g1, int g2, std::span<const double> block);
-  /// Throws UsageError, naming the first missing block, if a block was never set.
+  /// Throws UsageError if a block was never set. The sentence names the first such block.
   void check_complete() const;
 
-  /// The stored block itself, in the layout of the `read_` function of the same name. It stays valid as long as the
-  /// source. Throws InputError if it was never set, and UsageError if it does not exist.
+  /// Returns the stored block itself, in the layout of the `read_` function of the same name. It stays valid as long as
+  /// the source. Throws InputError if it was never set, and UsageError if it does not exist.
   std::span<const double> fock(int g6, int g5) const;
   std::span<const double> t1(int p, int h) const;
   std::span<const double> t2(int p1, int p2, int h3, int h4) const;
   std::span<const double> v2(int g3, int g4, int g1, int g2) const;
 
-  /// The blocks that the source holds; empty for a tensor that it does not hold.
+  /// Returns the blocks that the source holds; no blocks for a tensor that it does not hold.
   const BlockIndex& fock_index() const { return fock_.index; }
   const BlockIndex& t1_index() const { return t1_.index; }
   const BlockIndex& t2_index() const { return t2_.index; }
@@ -81,14 +81,14 @@ class MemorySource final : public TileSource {
     std::string name;
     BlockIndex index;
     Buffer data;
-    std::vector<char> is_set;  ///< by block; bytes, not bits, so that two threads can set neighbouring elements
+    std::vector<char> is_set;  ///< [block]; bytes, not bits, so that two threads can set neighbouring elements
 
     Tensor(std::string its_name, BlockIndex its_index);
     const Block& find(std::int64_t key) const;
     std::span<const double> get(std::int64_t key) const;
     void set(std::int64_t key, std::span<const double> block);
     void copy(std::int64_t key, std::span<double> block) const;
-    /// The memory of a block for writing. Marks the block as set.
+    /// Returns the memory of a block for writing. Marks the block as set.
     std::span<double> writable(const Block& block);
   };
 
@@ -102,8 +102,8 @@ class MemorySource final : public TileSource {
   Tensor v2_;
 };
 
-/// Copies `source` into memory with the tiles of `cut`. `cut` must have the same orbitals as `source`. `contents` tells
-/// whether to copy integrals and Fock matrix. Reads every block of `source` once.
+/// Copies `source` into memory with the tiles of `cut`. `cut` must have the same orbitals as `source`. `contents` says
+/// whether to copy the integrals and the Fock matrix. Reads every block of `source` once.
 std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cut, MemorySource::Contents contents);
 
 }

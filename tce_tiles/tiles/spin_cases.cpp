@@ -33,7 +33,7 @@ double SpinCases::violation(const Quad& tiles, std::span<const double> block) {
   if (swap_upper) std::swap(other[0], other[1]);
   if (swap_lower) std::swap(other[2], other[3]);
   if (opposite) {
-    // In {h p|h h} and {p p|h p}, only one block exists for these orbitals and spins.
+    // In {h p|h h} and {p p|h p} only one block has these orbitals and spins, so there is nothing to compare.
     if (!same_space(tiles[0], tiles[1]) || !same_space(tiles[2], tiles[3])) return 0.0;
     for (std::size_t k = 0; k < 4; ++k) other[k] = with_spin(other[k], space_[tiles[k]].spin());
     if (other < tiles) return 0.0;
@@ -42,7 +42,7 @@ double SpinCases::violation(const Quad& tiles, std::span<const double> block) {
   const std::span<const double> exchanged = read(other, exchanged_);
   const double sign = opposite ? 1.0 : -1.0;
   const Extents n = {space_[tiles[0]].size, space_[tiles[1]].size, space_[tiles[2]].size, space_[tiles[3]].size};
-  Extents stride{};  // stride in `exchanged`, by axis of the block
+  Extents stride{};  // strides in `exchanged`, by axis of the block
   std::int64_t step = 1;
   for (std::size_t k = 4; k-- > 0;) {
     const std::size_t axis = (k < 2 ? swap_upper : swap_lower) ? k ^ 1U : k;

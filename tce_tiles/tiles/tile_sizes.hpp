@@ -14,7 +14,7 @@ struct TileSizes {
   bool operator==(const TileSizes&) const = default;
 };
 
-/// The sizes of the largest hole tile and of the largest particle tile of a space; 0 if it has no such tile.
+/// Returns the sizes of the largest hole tile and of the largest particle tile of a space; 0 where it has no such tile.
 TileSizes largest_tiles(const TileSpace& tiles);
 
 }

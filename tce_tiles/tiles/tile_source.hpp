@@ -27,32 +27,33 @@ enum class AmplitudeKind {
   made_up,  ///< random numbers, used to measure speed
 };
 
-/// What the maker of a source states about the disconnected term f_ov t2 in the (T) of the producing program.
+/// What a source states about the disconnected term f_ov t2 in the (T) of the program that made its amplitudes.
 enum class FockInTriples {
   not_stated,
   enters,    ///< (T) includes the term; the source needs the Fock matrix
-  left_out,  ///< (T) assumes f_ov = 0, as NWChem's
+  left_out,  ///< (T) assumes f_ov = 0, as NWChem does
 };
 
 /// Facts about a set of amplitudes and integrals, besides its numbers.
 struct SourceInfo {
   std::string path;                ///< the path that the user gave
-  std::vector<std::string> files;  ///< every file that this or another run reads; no output may replace one
+  std::vector<std::string> files;  ///< all files that this or another run reads; no output may replace them
   std::string format;              ///< e.g. "NWChem files (2eorb)", "Trifuse dump, version 1.1, sealed"
   Reference reference = Reference::rhf;
   AmplitudeKind amplitudes = AmplitudeKind::ccsd;
   double omega2 = 0.0;  ///< the parameter of regularized CCSD amplitudes, hartree; else 0
   FockInTriples fock_in_triples = FockInTriples::not_stated;
   bool sealed = false;  ///< the file has a checksum for every number
-  /// All ranks of a job read the same numbers, from arrays that they share. So they can share the check of them.
+  /// True if all ranks of a job read the same numbers, from arrays that they share. Then ranks can share the check of
+  /// the numbers.
   bool of_all_ranks = false;
-  /// The orbitals of an unrestricted source may be those of ROHF, so f_ia need not vanish where it is not known.
+  /// True if the orbitals of an unrestricted source may be orbitals of ROHF. Then an unknown f_ia need not be zero.
   bool may_be_rohf = false;
-  std::optional<double> scf_energy;          ///< total energy of the reference by the producing program, hartree
-  std::optional<double> correlation_energy;  ///< CCSD correlation energy by the producing program, hartree
+  std::optional<double> scf_energy;          ///< total energy of the reference, from the producing program, hartree
+  std::optional<double> correlation_energy;  ///< CCSD correlation energy, from the producing program, hartree
   /// Largest norm of the change of the amplitudes in the last iteration of the producing program, as it states it.
   std::optional<double> convergence;
-  std::optional<std::pair<double, double>> printed_triples;     ///< E[T], E(T) by the producing program, hartree
+  std::optional<std::pair<double, double>> printed_triples;     ///< E[T] and E(T), from the producing program, hartree
   std::vector<std::pair<std::string, std::string>> provenance;  ///< program, molecule, basis, files, ...
 };
 
@@ -72,29 +73,29 @@ class TileSource {
 
   virtual const SourceInfo& info() const = 0;
   virtual const TileSpace& tiles() const = 0;
-  /// Orbital energies of the denominators, hartree; eps[orbitals] in the sorted order of tile_space.hpp.
+  /// Returns the orbital energies of the denominators, hartree; eps[orbitals] in the sorted order of tile_space.hpp.
   virtual std::span<const double> orbital_energies() const = 0;
-  /// True if `read_v2` delivers integrals. False for a left-hand source, which holds amplitudes only.
+  /// Returns true if `read_v2` delivers integrals; false for a left-hand source, which has amplitudes only.
   virtual bool has_integrals() const = 0;
-  /// True if `read_fock` delivers the Fock matrix.
+  /// Returns true if `read_fock` delivers the Fock matrix.
   virtual bool has_fock() const = 0;
-  /// True if `read_v2` also delivers the blocks {h p|h p}. A restricted reference has these blocks for the spins alpha,
-  /// beta, alpha, beta; other references have them for four equal spins. Triples do not need them. The equation of the
-  /// single excitations does.
+  /// Returns true if `read_v2` also delivers the blocks {h p|h p}. A restricted reference has these blocks for the
+  /// spins alpha, beta, alpha, beta; other references have them for four equal spins. Triples do not need them. The
+  /// equation of the single excitations does.
   virtual bool has_exchange_integrals() const { return false; }
-  /// True if several threads may read at the same time. Otherwise only one thread may read at a time.
+  /// Returns true if several threads may read at the same time. Otherwise only one thread may read at a time.
   virtual bool concurrent_reads() const { return false; }
-  /// True if every block can be derived from the blocks whose tiles have the spins alpha, beta, alpha, beta.
+  /// Returns true if every block can be derived from the blocks whose tiles have the spins alpha, beta, alpha, beta.
   virtual bool opposite_spin_blocks_suffice() const { return false; }
-  /// True if the source stores several spin cases of V2 of a restricted reference, which may contradict each other.
-  /// False if it derives all spin cases from one.
+  /// Returns true if the source stores several spin cases of V2 of a restricted reference, which may contradict each
+  /// other. Returns false if it derives all spin cases from one.
   virtual bool stores_spin_cases_of_v2() const { return !opposite_spin_blocks_suffice(); }
-  /// The factors from which `read_v2` computes integrals, valid as long as the source; null if the source stores
-  /// integrals. A reader may multiply factors itself instead of reading the blocks {p p|h p}.
+  /// Returns the factors from which `read_v2` computes integrals; null if the source stores integrals. They are valid
+  /// as long as the source. A reader may multiply factors itself instead of reading the blocks {p p|h p}.
   virtual const FactorSource* factors() const { return nullptr; }
-  /// A hash of the orbital energies and of all blocks that have been read so far, or nullopt if the source keeps none.
-  /// The order of the reads and the number of threads do not matter. Two processes that have read the same blocks of
-  /// the same numbers get the same digest.
+  /// Returns a hash of the orbital energies and of all blocks that have been read so far, or nullopt if the source
+  /// keeps none. The order of the reads and the number of threads do not matter. Two processes that have read the same
+  /// blocks of the same numbers get the same digest.
   virtual std::optional<SourceDigest> digest() const { return std::nullopt; }
 
   /// Reads the Fock matrix block f[g6,g5], in hartree. `block` must have size(g6) * size(g5) elements.
@@ -109,9 +110,9 @@ class TileSource {
   virtual void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const = 0;
 };
 
-/// "RHF", "UHF" or "ROHF".
+/// Returns "RHF", "UHF" or "ROHF".
 std::string to_string(Reference reference);
-/// The name that dumps and reports use, e.g. "reg-ccsd".
+/// Returns the name that dumps and reports use, e.g. "reg-ccsd".
 std::string to_string(AmplitudeKind kind);
 
 }

@@ -141,7 +141,7 @@ TileSpace TileSpace::retiled_aligned(std::int64_t hole_size, std::int64_t partic
   }
   std::vector<Tile> tiles;
   for (const OrbitalRun& run : runs()) {
-    // The bound keeps sums of sizes from overflowing.
+    // With this bound, sums of sizes do not overflow.
     const std::int64_t asked =
         std::min(max_spin_orbitals, space_of(run.orbital_class) == Space::hole ? hole_size : particle_size);
     const std::int64_t size = asked < granule ? asked : asked / granule * granule;
@@ -162,7 +162,7 @@ bool TileSpace::operator==(const TileSpace& other) const {
 
 SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells) {
   SortedOrbitals sorted;
-  // Adds the orbitals of this irrep among the orbitals [begin, end) of one spin.
+  // Adds the orbitals of `irrep` among the orbitals [begin, end) of one spin.
   const auto add = [&](OrbitalClass c, int irrep, std::int64_t begin, std::int64_t end) {
     const auto& irreps = counts.irreps[spin_of(c) == Spin::alpha ? 0 : 1];
     std::int64_t size = 0;

@@ -13,8 +13,8 @@
 /// The sorted order of the active spin orbitals is
 ///     occupied alpha | occupied beta | virtual alpha | virtual beta.
 /// Inside each of these four classes the orbitals are sorted by irrep, and inside an irrep by orbital number. The
-/// orbitals of one class and irrep form a run. Each run is cut into tiles of nearly equal size. Tiles are numbered from
-/// 0 here and from 1 in NWChem.
+/// orbitals of one class and one irrep form an orbital range. Each orbital range is cut into tiles of nearly equal
+/// size. Tiles are numbered from 0 here and from 1 in NWChem.
 namespace trifuse {
 
 /// A spin with TCE's value: TCE compares sums of these values.
@@ -37,20 +37,20 @@ constexpr Space space_of(OrbitalClass c) {
   return c == OrbitalClass::hole_alpha || c == OrbitalClass::hole_beta ? Space::hole : Space::particle;
 }
 
-/// A set of consecutive sorted orbitals of one class and irrep.
+/// Consecutive sorted orbitals of one class and one irrep.
 struct Tile {
   OrbitalClass orbital_class;
   int irrep;            ///< 0 to 7; the product of two irreps is their bitwise exclusive or
   std::int64_t size;    ///< number of orbitals, at least 1
   std::int64_t offset;  ///< position of the first orbital in the sorted order, from 0
-  int partner;          ///< restricted space: the alpha tile with the same spatial orbitals; otherwise this tile
+  int partner;          ///< in a restricted space the alpha tile with the same spatial orbitals, else this tile
 
   Spin spin() const { return spin_of(orbital_class); }
   Space space() const { return space_of(orbital_class); }
 };
 
-/// Consecutive sorted orbitals of one class and irrep. No tile crosses the end of a run. With NWChem's ROHF `2eorb`
-/// storage, singly occupied orbitals have runs of their own.
+/// An orbital range: consecutive sorted orbitals of one class and one irrep. No tile crosses its end. With NWChem's
+/// ROHF `2eorb` storage, singly occupied orbitals have orbital ranges of their own.
 struct OrbitalRun {
   OrbitalClass orbital_class;
   int irrep;
@@ -64,7 +64,7 @@ inline constexpr std::int64_t max_spin_orbitals = 30000;
 class TileSpace {
  public:
   TileSpace() = default;
-  /// `tiles` must be in sorted order and have class, irrep and size; the constructor computes offsets and partners.
+  /// `tiles` must be in sorted order. Class, irrep and size must be set; the constructor computes offsets and partners.
   /// `restricted`: alpha and beta orbitals share their spatial orbitals. Throws InputError if the order is not the
   /// sorted one, if a size is below 1, if an irrep is not 0 to 7, if there are more than `max_spin_orbitals` orbitals,
   /// or if a restricted space has different alpha and beta tiles.
@@ -78,22 +78,22 @@ class TileSpace {
 
   std::span<const Tile> tiles() const& { return tiles_; }
   void tiles() const&& = delete;  // the span would outlive a temporary
-  /// Tile t, 0 <= t < size().
+  /// Returns tile t, 0 <= t < size().
   const Tile& operator[](int t) const { return tiles_[static_cast<std::size_t>(t)]; }
-  /// Number of tiles.
+  /// Returns the number of tiles.
   int size() const { return static_cast<int>(tiles_.size()); }
   bool restricted() const { return restricted_; }
 
-  /// Tiles [first(c), last(c)) belong to class c.
+  /// The tiles [first(c), last(c)) belong to class c.
   int first(OrbitalClass c) const { return class_start_[static_cast<std::size_t>(c)]; }
   int last(OrbitalClass c) const { return class_start_[static_cast<std::size_t>(c) + 1]; }
   int hole_tiles() const { return first(OrbitalClass::particle_alpha); }  ///< TCE's noab
   int particle_tiles() const { return size() - hole_tiles(); }            ///< TCE's nvab
 
-  /// Number of spin orbitals, of all classes or of one.
+  /// Returns the number of spin orbitals, of all classes or of one.
   std::int64_t orbitals() const { return orbitals_; }
   std::int64_t orbitals(OrbitalClass c) const;
-  /// Number of orbitals in the largest tile; 0 if there are no tiles.
+  /// Returns the number of orbitals in the largest tile; 0 if there are no tiles.
   std::int64_t largest_tile() const;
 
   /// Sorted orbitals [offset, offset + size) of one class and irrep; size 0 if there are none.
@@ -105,20 +105,21 @@ class TileSpace {
     return ranges_[static_cast<std::size_t>(c)][static_cast<std::size_t>(irrep)];
   }
 
-  /// The runs of this space: neighbouring tiles of one class and irrep are merged.
+  /// Returns the orbital ranges of this space: neighbouring tiles of one class and one irrep are merged.
   std::vector<OrbitalRun> runs() const;
-  /// The same orbitals, cut by `partition` into tiles of at most the given sizes.
+  /// Returns a space of the same orbitals, cut by `partition` into tiles of at most the given sizes.
   TileSpace retiled(std::int64_t hole_size, std::int64_t particle_size) const;
-  /// The same orbitals, with every tile cut further if it is larger than the given size. No new tile crosses the end of
-  /// an old one.
+  /// Returns a space of the same orbitals, in which tiles larger than the given size are cut further. No new tile
+  /// crosses the end of an old one.
   TileSpace refined(std::int64_t hole_size, std::int64_t particle_size) const;
 
-  /// The same orbitals, cut for executors that work in steps of `granule` orbitals. The tile size is the given size,
-  /// rounded down to a multiple of `granule`; a size below `granule` stays as it is. Every run is cut into tiles of
-  /// that size, and its last tile holds the rest. Throws UsageError if an argument is below 1.
+  /// Returns a space of the same orbitals, cut for executors that work in steps of `granule` orbitals. The tile size is
+  /// the given size, rounded down to a multiple of `granule`; a size below `granule` stays as it is. Every orbital
+  /// range is cut into tiles of that size, and its last tile holds the rest. Throws UsageError if an argument is below
+  /// 1.
   TileSpace retiled_aligned(std::int64_t hole_size, std::int64_t particle_size, std::int64_t granule) const;
 
-  /// True if both spaces have the same tiles and are both restricted or both unrestricted.
+  /// Returns true if both spaces have the same tiles and are both restricted or both unrestricted.
   bool operator==(const TileSpace& other) const;
 
  private:
@@ -151,11 +152,11 @@ struct SortedOrbitals {
 };
 
 /// Returns TCE's sorted order. If `split_open_shells` is set (ROHF in `2eorb` storage), the singly occupied orbitals
-/// form runs of their own: after the doubly occupied orbitals in the alpha holes, before the empty orbitals in the beta
-/// particles. Throws InputError if the counts contradict each other.
+/// form orbital ranges of their own. These stand after the doubly occupied orbitals in the alpha holes, and before the
+/// empty orbitals in the beta particles. Throws InputError if the counts contradict each other.
 SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells);
 
-/// e.g. "occupied alpha".
+/// Returns the name of a class, e.g. "occupied alpha".
 std::string to_string(OrbitalClass c);
 
 }

@@ -39,10 +39,10 @@ class WatchedSource final : public TileSource {
 
  private:
   enum class Tensor { fock, t1, t2, v2 };
-  /// A part of the hashes, with a lock of its own. Threads that read different blocks rarely wait for each other.
+  /// A part of the hashes, with a lock of its own. So threads that read different blocks rarely wait for each other.
   struct Shard {
     std::mutex mutex;
-    std::unordered_map<std::uint64_t, std::uint64_t> hashes;  ///< by hash of tensor and tiles
+    std::unordered_map<std::uint64_t, std::uint64_t> hashes;  ///< key: hash of tensor and tiles
   };
 
   /// Stores the hash of a block at its first read. At later reads, compares the block with the stored hash.

@@ -20,7 +20,7 @@ class ArraysOfMolecule {
     SourceInfo info;
     info.path = "arrays";
     info.reference = molecule.reference;
-    info.fock_in_triples = FockInTriples::left_out;  // as for the made-up molecule itself
+    info.fock_in_triples = FockInTriples::left_out;  // as in the source of the made-up molecule
     source_ = held_.open(std::move(info));
   }
 

@@ -11,7 +11,7 @@
 
 namespace trifuse::testing {
 
-/// Options of a calculation on one thread.
+/// Returns the options of a calculation on one thread.
 inline CalculationOptions options_for(std::optional<SpinFormulation> formulation = {},
                                       std::optional<std::int64_t> tile_size = {}) {
   CalculationOptions options;
@@ -26,7 +26,7 @@ inline CalculationResult calculate(const TileSource& right, const CalculationOpt
   return Calculation(right, left, options).run();
 }
 
-/// All numbers of a result one after another, for a comparison of bits.
+/// Returns all numbers of a result one after another, for a comparison of bits.
 inline std::vector<double> numbers_of(const CalculationResult& result) {
   std::vector<double> numbers;
   for (const TriplesEnergy& energy : result.energies) {
@@ -47,7 +47,8 @@ inline std::vector<double> numbers_of(std::span<const TaskEnergy> energies) {
   return numbers;
 }
 
-/// Largest difference relative to the largest number of both lists; 1 if the lists cannot be compared or are zero.
+/// Returns the largest difference relative to the largest number of both lists; 1 if the lists cannot be compared or
+/// are zero.
 inline double relative_difference(const std::vector<double>& x, const std::vector<double>& y) {
   double difference = 0.0, scale = 0.0;
   if (x.size() != y.size()) return 1.0;

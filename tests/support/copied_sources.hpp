@@ -38,7 +38,7 @@ inline MemorySource copy_of(const TileSource& source) {
   return copy;
 }
 
-/// Returns a copy of all of `source` in tiles of at most these numbers of orbitals.
+/// Returns a copy of `source` in tiles of at most these numbers of orbitals.
 inline std::unique_ptr<TileSource> copy_in_tiles(const TileSource& source, std::int64_t hole_tile,
                                                  std::int64_t particle_tile) {
   return retile(source, source.tiles().retiled(hole_tile, particle_tile),

@@ -92,7 +92,7 @@ class FactoredSource final : public TileSource, public FactorSource {
   std::int64_t orbital(const ClassOrbitals& range, std::int64_t n) const {
     return tiles()[tiles().first(range.orbital_class)].offset + range.begin + n;
   }
-  /// B[Q,x,y] of two spin orbitals. Each auxiliary function has an irrep.
+  /// Returns B[Q,x,y] of two spin orbitals. Each auxiliary function has an irrep.
   double factor(std::int64_t q, std::int64_t x, std::int64_t y) const {
     const auto irrep = [&](std::int64_t z) { return irreps_[static_cast<std::size_t>(z)]; };
     if ((irrep(x) ^ irrep(y)) != static_cast<int>(q % irrep_count_)) return 0.0;

@@ -16,8 +16,8 @@ namespace trifuse::testing {
 /// Workers on made-up devices that fail on request.
 class FailingExecutor final : public Executor {
  public:
-  /// Returns true if a worker must fail. Arguments: number of the worker in the order of construction; number of the
-  /// batch, counted over all workers from 0, or -1 before the first batch.
+  /// Returns true if a worker must fail. `worker`: its number in the order of construction. `batch`: number of the
+  /// batch, counted over all workers from 0; -1 before the first batch.
   using Fails = std::function<bool(int worker, int batch)>;
   FailingExecutor(MadeUpExecutor::Action action, Fails fails, int workers = 0)
       : sound_(std::move(action)), fails_(std::move(fails)), wanted_(workers) {}

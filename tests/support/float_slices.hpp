@@ -6,8 +6,8 @@
 namespace trifuse::gpu {
 
 /// Operands that are a sum of one or two floats. Their products are added in double precision. The k-tile of a fragment
-/// of A is [k / 8, slice, lane, k % 8 / 4, row / 8], that of B is [lane, k / 8, slice, k % 8 / 4]. Lanes are those of
-/// Fp64. The two precisions have k-tiles of the same size, but of different depths.
+/// of A is [k / 8, slice, lane, k % 8 / 4, row / 8]. The k-tile of a fragment of B is [lane, k / 8, slice, k % 8 / 4].
+/// Lanes are those of Fp64. The two precisions have k-tiles of the same size, but of different depths.
 template <int slices_>
 struct FloatSlices : SingleFragments {
   static_assert(slices_ == 1 || slices_ == 2);

@@ -13,7 +13,7 @@
 
 namespace trifuse::testing {
 
-/// The arrays of a dump that is written already.
+/// Reads the arrays of an existing dump.
 inline RawDump read_raw_dump(const std::string& path) {
   const Hdf5File file = Hdf5File::open(path);
   RawDump dump;
@@ -50,7 +50,7 @@ class HeldArrays {
   enum class Layout {
     c_order,
     fortran_order,
-    with_gaps,  ///< every third number, backwards
+    with_gaps,  ///< one number in every three, in the reverse order
     reader,
   };
 

@@ -24,7 +24,7 @@ inline SyntheticMolecule open_shell(Reference reference, OpenShell n, int irreps
   return {reference, n.occupied_alpha, n.occupied_beta, n.virtual_alpha, n.virtual_beta, irreps, 2, 3, 1};
 }
 
-/// A molecule with the same orbitals and integrals and other amplitudes.
+/// Returns a molecule with the same orbitals and integrals and other amplitudes.
 inline SyntheticMolecule other_amplitudes(SyntheticMolecule molecule) {
   molecule.seed += 1;
   return molecule;
@@ -35,7 +35,7 @@ struct NamedMolecule {
   SyntheticMolecule molecule;
 
   bool restricted() const { return molecule.reference == Reference::rhf; }
-  /// The spin formulations that are possible for this molecule.
+  /// Returns the spin formulations that are possible for this molecule.
   std::vector<SpinFormulation> formulations() const {
     if (!restricted()) return {SpinFormulation::spin_orbital};
     return {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted};
@@ -71,7 +71,7 @@ inline std::vector<NamedMolecule> molecules_of_every_kind() {
   return molecules;
 }
 
-/// Names of parametrised tests may contain only letters, digits and underscores.
+/// Returns a text as the name of a parametrised test, which may contain only letters, digits and underscores.
 inline std::string as_test_name(std::string text) {
   for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';

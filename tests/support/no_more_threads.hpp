@@ -8,7 +8,7 @@
 
 namespace trifuse::testing {
 
-/// While this object exists, no thread can be started: its stack would be larger than the address space.
+/// While this object exists, no thread can be started, because its stack would not fit into the address space.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

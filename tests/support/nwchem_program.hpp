@@ -15,7 +15,7 @@ namespace trifuse::testing {
 /// come from the files that NWChem wrote at that time.
 class NwchemProgram {
  public:
-  /// `prefix` of the files.
+  /// `prefix`: prefix of the files.
   explicit NwchemProgram(const std::string& prefix) {
     NwchemLocation location;
     location.prefix = prefix;

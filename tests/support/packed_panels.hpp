@@ -11,14 +11,15 @@
 /// Packed panels in tests: their elements, and whole panels on the host.
 namespace trifuse::gpu {
 
-/// An element of a packed panel: where it goes, and where it comes from.
+/// An element of a packed panel, and where its number comes from.
 struct PackedElement {
   std::int64_t packed;  ///< offset in the packed panel
   std::int64_t raw;     ///< offset in the source; -1: the element is zero, or it is part of a scale
-  int slice;            ///< of the number at `raw`
+  int slice;            ///< number of the slice of the number at `raw`
 };
 
-/// Returns the same element as packed_indices(p, n), with its offset in the source of `p`. Host and device code.
+/// Returns the element that packed_indices(p, n) describes, with its offset in the source of `p`. For host and device
+/// code.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE PackedElement packed_element(const Packing& p, std::int64_t n) {
   const PackedIndices indices = packed_indices<Precision>(p, n);
@@ -33,13 +34,13 @@ constexpr double number_of(SplitHalf::Operand bits) {
   return (bits >> 15) != 0 ? -magnitude : magnitude;
 }
 
-/// Returns the scale 2^-shift whose elements begin at `elements`, without the factor that makes up for truncation.
+/// Returns the scale 2^-shift whose elements begin at `elements`, without the correction for truncation.
 constexpr double scale_of(const SplitHalf::Operand* elements) {
   return SplitHalf::power_of_two((elements[1] >> 7) - 127);
 }
 
-/// Packs a panel on the host: the elements of the packed panel in their order. `source`: as `packing` says.
-/// `Precision`: Fp64 for a vvoo block.
+/// Packs a panel on the host and returns the elements of the packed panel in their order. `source`: the source of
+/// `packing`. `Precision`: Fp64 for a vvoo block.
 template <typename Precision>
 std::vector<typename Precision::Operand> packed_panel(const Packing& packing, const double* source) {
   std::vector<typename Precision::Operand> packed(static_cast<std::size_t>(packed_size<Precision>(packing)));
@@ -58,8 +59,8 @@ std::vector<typename Precision::Operand> packed_panel(const Packing& packing, co
   return packed;
 }
 
-/// The source of a packed panel, as `packing` says: sums of slices, and zeros between rows. Scales count without the
-/// factor that makes up for truncation.
+/// Unpacks a panel and returns its source, as `packing` describes it: sums of slices, and zeros between rows. Scales
+/// count without the correction for truncation.
 template <typename Precision>
 std::vector<double> unpacked_panel(const Packing& packing, const std::vector<typename Precision::Operand>& packed) {
   std::int64_t size = packing.contracted;

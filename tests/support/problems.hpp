@@ -33,7 +33,7 @@ struct OwnedProblem {
   }
 };
 
-/// The energies of a plan's tasks, each executed alone.
+/// Returns the energies of a plan's tasks, each executed alone.
 inline std::vector<double> task_numbers(const Executor& executor, const Plan& plan, std::size_t omega2_values) {
   const auto worker = executor.make_worker();
   std::vector<double> numbers;

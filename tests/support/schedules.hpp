@@ -13,7 +13,8 @@ struct ReversedSchedule {
       {{2, 0}, {1, 0}, {0, 0}, {0, 1}, {1, 1}, {2, 1}, {2, 2}, {1, 2}, {0, 2}}};
 };
 
-/// Every change of the lone hole occurs, also together with a change of the doubled particle. Signs do not alternate.
+/// A schedule with every change of the lone hole, also together with a change of the doubled particle. Signs do not
+/// alternate.
 struct ShuffledSchedule {
   static constexpr std::array<ProductAxes, 9> products = {
       {{0, 0}, {2, 2}, {1, 0}, {2, 1}, {1, 2}, {1, 1}, {2, 0}, {0, 2}, {0, 1}}};

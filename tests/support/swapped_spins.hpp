@@ -50,12 +50,12 @@ class SwappedSpins {
  private:
   int old_tile(int t) const { return old_tile_[static_cast<std::size_t>(t)]; }
 
-  /// Reads the block of the old source with these orbitals. If the tiles of a pair have the reverse order there, the
-  /// sign changes.
+  /// Reads the block with these orbitals from the old source. If the tiles of a pair have the reverse order there,
+  /// changes the sign.
   std::vector<double> four(const Block& block,
                            void (TileSource::*read)(int, int, int, int, std::span<double>) const) const {
     std::array<int, 4> t{};
-    std::array<std::size_t, 4> from = {0, 1, 2, 3};  // dimension of the new block for each of the old
+    std::array<std::size_t, 4> from = {0, 1, 2, 3};  // [dimension of the old block]: dimension of the new block
     for (std::size_t d = 0; d < 4; ++d) t[d] = old_tile(block.tiles[d]);
     double sign = 1.0;
     for (const std::size_t pair : {std::size_t{0}, std::size_t{2}}) {
@@ -67,7 +67,7 @@ class SwappedSpins {
     std::vector<double> data(static_cast<std::size_t>(block.size)), result(data.size());
     ((*old_).*read)(t[0], t[1], t[2], t[3], data);
     const auto size = [&](int tile) { return static_cast<std::size_t>(old_->tiles()[tile].size); };
-    std::array<std::size_t, 4> stride{};  // of the new block's dimensions in the old block
+    std::array<std::size_t, 4> stride{};  // strides in the old block, by dimension of the new block
     for (std::size_t d = 4, step = 1; d-- > 0; step *= size(t[d])) stride[from[d]] = step;
     std::size_t at = 0;
     for (std::size_t w = 0; w < size(t[from[0]]); ++w)

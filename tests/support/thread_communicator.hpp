@@ -57,7 +57,8 @@ class ThreadRanks {
     double nothing = 0.0;
     sum({&nothing, 1});
   }
-  /// A buffer for each segment, the same on all ranks of a collective call. Elements that no rank has written are NaN.
+  /// Returns a buffer for each segment, the same on all ranks of a collective call. Elements that no rank has written
+  /// are NaN.
   std::shared_ptr<std::vector<Buffer>> segments(std::span<const SharedSegment> segments) {
     barrier();
     {

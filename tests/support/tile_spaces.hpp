@@ -10,19 +10,19 @@
 
 namespace trifuse::testing {
 
-/// A tile for a handwritten tile space.
+/// Returns a tile for a handwritten tile space.
 inline Tile tile(OrbitalClass orbital_class, std::int64_t size, int irrep = 0) {
   return {orbital_class, irrep, size, 0, 0};
 }
 
-/// One tile of each class, all of one size.
+/// Returns one tile of each class, all of one size.
 inline TileSpace one_tile_per_class(std::int64_t size, bool restricted) {
   std::vector<Tile> tiles;
   for (const OrbitalClass c : orbital_classes) tiles.push_back(tile(c, size));
   return {tiles, restricted};
 }
 
-/// Runs of random sizes, `irreps` of them for each class, of up to `most` orbitals.
+/// Orbital ranges of random sizes, `irreps` of them for each class, each with up to `most` orbitals.
 class RandomRuns {
  public:
   explicit RandomRuns(unsigned seed) : random_(seed) {}

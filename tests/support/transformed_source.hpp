@@ -42,12 +42,12 @@ inline void turn(Rotation& rotation, std::int64_t p, std::int64_t q, double angl
   }
 }
 
-/// The tile space with one tile for each class and irrep. Rotations refer to these tiles.
+/// Returns the tile space with one tile for each class and irrep. Rotations refer to these tiles.
 inline TileSpace undivided(const TileSpace& space) {
   return space.retiled(1 << 20, 1 << 20);
 }
 
-/// A rotation for each tile of the undivided space. In a restricted space, both spins have the same rotations.
+/// Returns the identity for each tile of the undivided space.
 inline std::vector<Rotation> no_rotations(const TileSpace& space) {
   const TileSpace whole = undivided(space);
   std::vector<Rotation> rotations;
@@ -72,7 +72,7 @@ inline std::vector<Rotation> random_rotations(const TileSpace& space, unsigned s
   return rotations;
 }
 
-/// Flips the signs of about half of the orbitals.
+/// Returns rotations that flip the signs of about half of the orbitals.
 inline std::vector<Rotation> random_phases(const TileSpace& space, unsigned seed) {
   std::mt19937 random(seed);
   const TileSpace whole = undivided(space);
@@ -106,8 +106,8 @@ inline void rotate_dimension(std::vector<double>& block, std::span<const std::in
   block = std::move(result);
 }
 
-/// `source` in rotated orbitals. Orbital energies do not change unless new ones are given, which also become the
-/// diagonal of the Fock matrix.
+/// Returns `source` in rotated orbitals. Orbital energies do not change unless `energies` are given; these also become
+/// the diagonal of the Fock matrix.
 inline std::unique_ptr<MemorySource> rotated_source(const TileSource& source, const std::vector<Rotation>& rotations,
                                                     std::vector<double> energies = {}) {
   const auto whole = copy_in_tiles(source, 1 << 20, 1 << 20);

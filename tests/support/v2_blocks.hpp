@@ -26,7 +26,7 @@ inline BlockIndex v2_blocks(const TileSpace& space) {
 }
 
 /// Returns all blocks of V2 in `2eorb` storage, in storage order. Their tiles {j, i, l, k} are numbers of spatial tiles
-/// with j <= i, l <= k and pair(i,j) >= pair(k,l), where pair(i,j) = i (i + 1) / 2 + j. A block holds (ij|kl) as
+/// with j <= i, l <= k and pair(i,j) >= pair(k,l), where pair(i,j) = i (i + 1) / 2 + j. A block contains (ij|kl) as
 /// v2[l,k,j,i].
 inline BlockIndex v2_spatial_blocks(const TileSpace& space, const SpatialTiles& spatial) {
   BlockIndex index;

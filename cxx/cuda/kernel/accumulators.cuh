@@ -11,7 +11,7 @@
 
 namespace trifuse::gpu {
 
-/// Returns -x if `sign_bit` is 0x80000000, and x if it is 0. Each type of accumulators has an overload.
+/// Returns -x if `sign_bit` is 0x80000000, and x if it is 0. There is an overload for each type of accumulators.
 __device__ __forceinline__ double with_changed_sign(double x, unsigned sign_bit) {
   return __hiloint2double(__double2hiint(x) ^ static_cast<int>(sign_bit), __double2loint(x));
 }
@@ -20,13 +20,14 @@ __device__ __forceinline__ float with_changed_sign(float x, unsigned sign_bit) {
   return __uint_as_float(__float_as_uint(x) ^ sign_bit);
 }
 
-/// Calls `function` with each of these numbers as a constant.
+/// Calls `function` once for each of the numbers n, which it gets as a compile-time constant.
 template <int... n, typename Function>
 __device__ __forceinline__ void for_each_constant(std::integer_sequence<int, n...>, Function function) {
   (function(std::integral_constant<int, n>{}), ...);
 }
 
-/// The value of a linear map for a lane: the XOR of those columns [bit] whose bit is set in the lane's number.
+/// Returns the value of a linear map for a lane: the XOR of columns[bit] over all bits that are set in the lane's
+/// number.
 template <std::array<unsigned, lane_bits> columns>
 __device__ __forceinline__ unsigned linear_in_lane(unsigned lane) {
   constexpr int distances = 2 * lane_bits - 1;
@@ -48,7 +49,7 @@ __device__ __forceinline__ unsigned linear_in_lane(unsigned lane) {
 }
 
 /// The accumulators of a warp: the elements of one target in its warp tile. They stay in registers from the first
-/// product to the last. accumulator_layout.hpp says which element each register of each lane holds.
+/// product to the last one. accumulator_layout.hpp says which element each register of each lane holds.
 template <typename Config>
 struct Accumulators {
   using Number = typename Config::Precision::Accumulator;
@@ -86,8 +87,8 @@ struct Accumulators {
     return at[fragment_number(x, Config::warp_tile_b, Config::warp_tile_c, m, r, c)];
   }
 
-  /// Returns the accumulator of one element: the element that a product with lone particle `x` has in register `e` of
-  /// fragment(m, r, c). The accumulators are stored in the layout of products with lone particle `layout`.
+  /// Returns the accumulator of the element that a product with lone particle `x` has in register `e` of fragment(m, r,
+  /// c). The accumulators have the layout of products with lone particle `layout`.
   template <int x, int layout>
   __device__ __forceinline__ Number& element(int m, int r, int c, int e) {
     const int doubled = c * particle_pair + e % 2, half = e / 2;
@@ -117,9 +118,9 @@ struct Accumulators {
   }
 
   /// Moves each element to the lane and the register where the next product needs it, for warps that multiply together.
-  /// The lone particle and the lone hole of the last product are `from_x` and `from_y`, those of the next one `to_x`
-  /// and `to_y`. All lanes of the warp must call it. `units`: 1 if only elements with the first half of the values of b
-  /// are needed, else 2.
+  /// `from_x`, `from_y`: lone particle and lone hole of the last product. `to_x`, `to_y`: those of the next product.
+  /// All lanes of the warp must call it. `units`: 1 if only elements with the first half of the values of b are needed,
+  /// else 2.
   template <int units, int from_x, int from_y, int to_x, int to_y>
   __device__ __forceinline__ void change_arrangement(int lane) {
     constexpr ArrangementChange change{arrangement({from_x, from_y}), arrangement({to_x, to_y})};
@@ -146,7 +147,7 @@ struct Accumulators {
         moving[t.value] = before.at[n / 4][n % 4];
       });
       if constexpr (exchanges_pairs) {
-        // A lane keeps one number of a pair in its register, so three selections suffice.
+        // A lane keeps one number of each pair in its register, so three selections suffice.
         const Number got = __shfl_sync(~0u, given != 0 ? moving[0] : moving[1], source[1]);
         moving[0] = given != 0 ? got : moving[0];
         moving[1] = given != 0 ? moving[1] : got;

@@ -7,8 +7,9 @@
 /// Packs panels from dense arrays on the device.
 namespace trifuse::gpu {
 
-/// Packs a whole panel. `packing`: of packing_of(); its strides are not used. `rows`: the numbers of the panel, in
-/// device memory. `format`, `packed`: as in launch_packing(). Throws Error if no kernel reads this format.
+/// Packs a whole panel. `packing`: result of packing_of(); its strides are not used. `rows`: where the numbers of the
+/// panel stand in device memory. `format`, `packed`: see launch_packing(). Throws Error if no kernel reads this
+/// format.
 void launch_packing_of_arrays(const Packing& packing, const OperandFormat& format, const ArrayRows& rows, void* packed,
                               cudaStream_t stream);
 

@@ -9,19 +9,19 @@ __device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/// An mbarrier. A phase of it completes when as many threads have arrived as initialise() says, and all bytes that they
-/// expect have come. `address`: in shared memory.
+/// An mbarrier. Its phase completes when the number of threads given to initialise() have arrived, and all bytes that
+/// they expect have come. `address`: its address in shared memory.
 struct Barrier {
   unsigned address;
 
-  /// Once, by one thread. `arrivals`: threads that must arrive in each phase.
+  /// One thread must call it once. `arrivals`: number of threads that must arrive in each phase.
   __device__ __forceinline__ void initialise(int arrivals) const {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address), "r"(arrivals));
   }
   __device__ __forceinline__ void arrive() const {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address) : "memory");
   }
-  /// One lane arrives for all lanes of the warp, which must call it together.
+  /// Lets one lane arrive for all lanes of the warp. All lanes must call it together.
   __device__ __forceinline__ void arrive_as_warp() const {
     __syncwarp();
 #if __CUDA_ARCH__ >= 900
@@ -53,13 +53,13 @@ struct Barrier {
         : "memory");
 #endif
   }
-  /// Starts a copy of 16 bytes from global to shared memory, of which arrive_after_copies() knows.
+  /// Starts a copy of 16 bytes from global to shared memory. arrive_after_copies() waits for it.
   static __device__ __forceinline__ void copy_16(unsigned to, const void* from) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #endif
   }
-  /// Arrives as soon as all copies of this thread by copy_16() are complete.
+  /// Lets this thread arrive as soon as all its copies by copy_16() are complete.
   __device__ __forceinline__ void arrive_after_copies() const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(address) : "memory");

@@ -12,7 +12,7 @@ void check_cuda(cudaError_t status, const char* call, const char* file, int line
                                cudaGetErrorName(status) + ") from " + call + " at " + file + ":" +
                                std::to_string(line) + ".";
   if (status != cudaErrorMemoryAllocation) throw DeviceError(sentence);
-  // The caller may go on without the memory. The next check after a launch must not see this error again.
+  // The caller may go on without the memory. So the error is cleared: the next check after a launch must not see it.
   static_cast<void>(cudaGetLastError());
   throw DeviceMemoryError(sentence);
 }

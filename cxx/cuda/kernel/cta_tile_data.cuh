@@ -10,20 +10,21 @@
 namespace trifuse::gpu {
 
 /// The type in which the energies of single elements are computed. Their sums are doubles. Kernels in mixed precision
-/// use floats, because most GPUs are slow in double precision. Only the spin-adapted form on Hopper GPUs uses doubles:
-/// they take as long there, and the error bar is twenty times smaller.
+/// use floats, because most GPUs are slow in double precision. But the spin-adapted form on Hopper GPUs uses doubles:
+/// there they are as fast, and the error bar is twenty times smaller.
 template <SpinFormulation formulation, typename Config>
 using ElementNumber =
     std::conditional_t<formulation == SpinFormulation::spin_orbital || Config::staging == Staging::cooperative,
                        typename Config::Precision::Accumulator, double>;
 
-/// The particles of a warp tile, for warps that multiply together. The scheduler warp finds them, because it has time.
+/// The particles of a warp tile, for warps that multiply together. The scheduler warp determines them, because it has
+/// time.
 template <typename Config>
 struct WarpParticles {
   std::int32_t first[3];   ///< [a, b, c] first particle inside the orbital tile
   std::int32_t in_cta[3];  ///< [a, b, c] the same particle, counted as in CtaTileData
-  /// One bit for each (a, b), b fastest: 1 if the particles are inside the orbital tiles and, where tiles coincide, in
-  /// strictly ascending order.
+  /// One bit for each (a, b), b fastest. It is 1 if the particles are inside the orbital tiles and, where tiles are
+  /// equal, in strictly ascending order.
   std::uint32_t ascending;
 
   __device__ __forceinline__ void find(const TaskData& task, const CtaTile& cta_tile, const WarpCoord& coord) {
@@ -52,28 +53,29 @@ struct WarpParticles {
 /// All that a CTA needs to know about its CTA tile, in shared memory. Shapes are in C order.
 ///
 /// `particle` counts the particles of the CTA tile along a, then b, then c. `hole` counts its holes as [position, hole
-/// in the block]. Particles and holes beyond the end of an orbital tile repeat its last orbital.
+/// in the hole group]. Particles and holes beyond the end of an orbital tile repeat its last orbital.
 template <SpinFormulation formulation, typename Config>
 struct CtaTileData {
   static constexpr int targets_per_side = trifuse::targets_per_side(formulation);
   static constexpr int vvoo_per_set =
       formulation == SpinFormulation::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
-  std::uint32_t number;       ///< of the CTA tile in the launch; `no_cta_tile` after the last one
+  std::uint32_t number;       ///< number of the CTA tile in the launch; `no_cta_tile` after the last one
   std::int32_t equal_blocks;  ///< see equal_hole_blocks()
   std::int32_t targets;       ///< number of targets to compute, of each side
   CtaTile cta_tile;
   TaskData task;
-  /// [particle], [hole] orbital energies, hartree. Floats are energies above a reference, see gather_energies().
+  /// Orbital energies, [particle] and [hole], hartree. If they are floats, they are relative to a reference, see
+  /// gather_energies().
   ElementNumber<formulation, Config> eps_particles[Config::cta_particles], eps_holes[cta_holes];
-  /// [set][ov_index()] t1 or f_ov
+  /// t1 or f_ov of each set: [set][ov_index()].
   alignas(Config::group_warps > 1 ? 16 : alignof(double))
       ElementNumber<formulation, Config> ov_factors[max_sets][Config::cta_particles * cta_holes];
   const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
-  /// Where the factor of a particle and a hole stands. Warps that multiply together read several particles at a time.
-  /// For other warps ov_index(n / cta_holes, n % cta_holes) is n, but the compiler does not see it.
+  /// Returns the index in `ov_factors` of a particle and a hole. Warps that multiply together read several particles at
+  /// a time. For other warps ov_index(n / cta_holes, n % cta_holes) is n, but the compiler does not see this.
   static constexpr __device__ __forceinline__ int ov_index(int particle, int hole) {
     return Config::group_warps > 1 ? hole * Config::cta_particles + particle : particle * cta_holes + hole;
   }
@@ -82,7 +84,7 @@ struct CtaTileData {
     WarpParticles<Config> particles[Config::warps];  ///< [warp]
   };
   struct Nothing {};
-  std::conditional_t<(Config::group_warps > 1), OfGroups, Nothing> groups;  ///< of warps that multiply together
+  std::conditional_t<(Config::group_warps > 1), OfGroups, Nothing> groups;  ///< data of warps that multiply together
 };
 
 /// Copies `bytes`, a multiple of four, with `threads` threads. The caller is number `thread` of them.
@@ -93,8 +95,8 @@ __device__ __forceinline__ void copy_words(void* to, const void* from, int bytes
   }
 }
 
-/// True if a warp tile has an element that is computed: inside the orbital tiles, with particles in ascending order
-/// where tiles coincide.
+/// Returns true if a warp tile has an element that is computed. Such an element is inside the orbital tiles, and where
+/// tiles are equal, its particles are in ascending order.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ bool any_canonical(const CtaTileData<formulation, Config>& data, const WarpCoord& coord) {
   constexpr int gap = formulation == SpinFormulation::spin_orbital ? 1 : 0;
@@ -108,7 +110,7 @@ __device__ __forceinline__ bool any_canonical(const CtaTileData<formulation, Con
   return any;
 }
 
-/// WarpView::multiplies of warp `warp`, which multiplies together with others. `coord`: its warp tile.
+/// Returns WarpView::multiplies of warp `warp`, which multiplies together with other warps. `coord`: its warp tile.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ int group_multiplies(const CtaTileData<formulation, Config>& data, int warp,
                                                 const WarpCoord& coord) {
@@ -124,19 +126,19 @@ __device__ __forceinline__ int group_multiplies(const CtaTileData<formulation, C
   return multiplies;
 }
 
-/// Gives products that vanish one k-step, with `threads` threads. The caller is number `thread` of them. Warps that
-/// multiply together start a product before the last one is added to the target. The compiler allows no exception to
-/// this order, so a product that vanishes multiplies zeros, see UnitSource.
+/// Gives one k-step to products that vanish. `threads` threads call it together; the caller is number `thread` of them.
+/// Warps that multiply together start a product before the one before it is added to the target. The compiler allows no
+/// exception to this order. So a product that vanishes multiplies zeros, see UnitSource.
 __device__ __forceinline__ void give_k_steps(KernelProduct* products, int count, int thread, int threads) {
 #pragma unroll 1
   for (int n = thread; n < count; n += threads) products[n].k_steps = max(products[n].k_steps, 1);
 }
 
-/// Fills in the orbital energies as floats, with one warp. `particle_orbital(n)` and `hole_orbital(n)` return the
-/// orbital of particle n, 0..particles-1, and of hole n.
+/// Writes the orbital energies to `data` as floats, with one warp. `particle_orbital(n)` and `hole_orbital(n)` return
+/// the orbital of particle n, 0..particles-1, and of hole n.
 ///
-/// The reference is between the holes and the particles. So the three differences of a hole and a particle that make a
-/// denominator are sums of numbers with one sign, and the denominator is as exact as floats can be.
+/// The energies are relative to a reference between the holes and the particles. So all terms of a denominator have the
+/// same sign, and the denominator is as exact as floats can be.
 template <typename Data, typename ParticleOrbital, typename HoleOrbital>
 __device__ __forceinline__ void gather_energies(const KernelParameters& parameters, Data& data, int particles,
                                                 ParticleOrbital particle_orbital, HoleOrbital hole_orbital, int lane) {
@@ -155,7 +157,7 @@ __device__ __forceinline__ void gather_energies(const KernelParameters& paramete
 }
 
 /// Fills `data` for CTA tile `number` of the launch, with `threads` threads. The caller is number `thread` of them.
-/// `synchronise()` is a barrier between these threads, after which each of them sees what the others wrote.
+/// `synchronise()` is a barrier between these threads. After it, each thread sees what the others wrote.
 template <SpinFormulation formulation, typename Config, typename Synchronise>
 __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& parameters, std::uint32_t number,
                                                      CtaTileData<formulation, Config>& data, int thread, int threads,
@@ -212,7 +214,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
   } else if (thread < 32) {
     gather_energies(parameters, data, particles, particle_orbital, hole_orbital, thread);
   }
-  // Several loads are under way at a time, where the warp has the registers for it.
+  // If the warp has enough registers, several loads are under way at a time.
   constexpr int at_once = Config::group_warps > 1 ? 4 : 1;
   const int factors = particles * cta_holes;
   for (int set = 0; set < parameters.sets; ++set) {
@@ -238,15 +240,15 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
 }
 
 /// The vvoo blocks that the epilogue of a spin-orbital CTA tile reads, in shared memory. There is one part for each
-/// particle x of the t1 or f_ov factor. A part is [y, u, w, h1, h2]: y is the hole of that factor, u and w are the
-/// other two particles, h1 and h2 the other two holes.
+/// particle x of t1 or f_ov. A part is [y, u, w, h1, h2]: y is the hole of t1 or f_ov, u and w are the other two
+/// particles, and h1 and h2 are the other two holes.
 template <typename Config>
 struct VvooPart {
   static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
   int u, w;                  ///< positions 0..2 of the other two particles
   int offset;                ///< bytes from the first part to this one
   int y_stride, row_stride;  ///< bytes from one y to the next, and from one u to the next
-  int rows, row_bytes;       ///< rows (values of u) to copy for each y, and the bytes of each row
+  int rows, row_bytes;       ///< number of rows (values of u) to copy for each y, and the bytes of each row
 
   __device__ __forceinline__ VvooPart(const CtaTileData<SpinFormulation::spin_orbital, Config>& data, int x)
       : u(first_other(x)), w(second_other(x)) {
@@ -259,12 +261,12 @@ struct VvooPart {
     rows = min(cta_extent<Config>(cta_tile, u), data.task.extent[u] - cta_tile.particle[u]);
     row_bytes = block_bytes * min(cta_extent<Config>(cta_tile, w), data.task.extent[w] - cta_tile.particle[w]);
   }
-  /// Bytes from the first part to the block of hole `y`, as the epilogue reads it. All other members count bytes of
-  /// doubles.
+  /// Returns the bytes from the first part to the block of hole `y`, as the epilogue reads it. All other members count
+  /// bytes of doubles.
   __device__ __forceinline__ int read_offset(int y) const {
     return (offset + y * y_stride) / (Config::converts_vvoo ? 2 : 1);
   }
-  /// First element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
+  /// Returns the first element of row `n` of hole `y` in device memory. `block`: the packed vvoo block of x and y.
   __device__ __forceinline__ const double* row(const CtaTileData<SpinFormulation::spin_orbital, Config>& data,
                                                const double* block, int y, int n) const {
     const int h1 = first_other(y), h2 = second_other(y);
@@ -285,8 +287,8 @@ struct FloatVector {
   }
 };
 
-/// The vvoo blocks of particle x of the t1 or f_ov factor, as floats in shared memory. One of the other two particles
-/// is the fast one: b, or a beside b. Values that a lane reads together are contiguous, four at a time:
+/// The vvoo blocks of particle x of t1 or f_ov, as floats in shared memory. One of the other two particles is called
+/// the fast one: b, or a if x is b. The values that a lane reads together are contiguous, four at a time:
 ///
 ///     [y, fast / F, slow, fast % F / 4, h1, h2, fast % 4]    F: values of the fast particle in a warp tile
 template <typename Config, int x>
@@ -294,11 +296,12 @@ struct FloatVvoo {
   static constexpr int vector = 4, column = hole_block * hole_block;
   /// Positions 0..2 of the fast and of the slow particle.
   static constexpr int fast = x == 1 ? 0 : 1, slow = x == 2 ? 0 : 2;
-  /// Vectors of the fast particle in a warp tile. Floats from one value of the slow particle to the next.
+  /// Number of vectors of the fast particle in a warp tile. Number of floats from one value of the slow particle to the
+  /// next.
   static constexpr int warp_vectors = Config::warp_tile(fast) / vector, slow_stride = warp_vectors * vector * column;
 
-  /// The block of hole y at the first particles of a lane's warp tile and at its other two holes. `elements`: a
-  /// LaneElements. `vvoo`: the first block of all.
+  /// Returns the address in the block of hole y for the first particles of a lane's warp tile and its other two holes.
+  /// `elements`: a LaneElements. `vvoo`: begin of all blocks.
   template <int y, typename Elements>
   static __device__ __forceinline__ const float* of_lane(const Elements& elements, const char* vvoo, int half) {
     const CtaTile& cta_tile = elements.data.cta_tile;
@@ -311,7 +314,7 @@ struct FloatVvoo {
            holes * vector;
   }
   /// Loads `size` values of the fast particle from number `first` of the warp tile on, for number `n_slow` of the slow
-  /// one. `of_lane`: see above.
+  /// particle. `of_lane`: result of of_lane().
   template <int size>
   static __device__ __forceinline__ FloatVector<size> values(const float* of_lane, int n_slow, int first) {
     static_assert(size % vector == 0);
@@ -321,8 +324,8 @@ struct FloatVvoo {
     return loaded;
   }
 
-  /// Loads all blocks of a set of disconnected factors with `threads` threads. The caller is number `thread` of them.
-  /// `to`: the first block of all in shared memory. Particles beyond the end of an orbital tile become zeros.
+  /// Loads all blocks of a set with `threads` threads. The caller is number `thread` of them. `to`: begin of all blocks
+  /// in shared memory. Particles beyond the end of an orbital tile become zeros.
   template <int threads>
   static __device__ __forceinline__ void load(const CtaTileData<SpinFormulation::spin_orbital, Config>& data, int set,
                                               char* to, int thread) {

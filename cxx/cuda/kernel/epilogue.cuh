@@ -5,10 +5,10 @@
 #include "cxx/cuda/kernel/staging.cuh"
 #include "cxx/triples/energy.hpp"
 
-/// What the math warps do with the finished targets of a CTA tile.
+/// An epilogue says what the math warps do with the finished targets of a CTA tile.
 ///
-/// An epilogue is a class template with these members. It is a template parameter of the kernel. SpinOrbitalEnergies
-/// and SpinAdaptedEnergies are epilogues; both are made of WarpEpilogue.
+/// It is a class template with these members, and a template parameter of the kernel. SpinOrbitalEnergies and
+/// SpinAdaptedEnergies are epilogues; both are made of WarpEpilogue.
 ///
 ///     using Config                       the Configuration of the kernel
 ///     formulation                        the SpinFormulation of its targets
@@ -23,10 +23,10 @@
 ///
 /// If reads_vvoo is true, acquire_vvoo() and release_vvoo() are called once for each set of a CTA tile.
 ///
-/// All lanes of all math warps call both functions, also those of a warp that has no elements to compute.
+/// All lanes of all math warps call both functions, also the lanes of a warp without elements to compute.
 namespace trifuse::gpu {
 
-/// 1/x, exact to one or two units in the last place. x must be neither 0 nor close to overflow or underflow.
+/// Returns 1/x, exact to one or two units in the last place. x must be neither 0 nor close to overflow or underflow.
 __device__ __forceinline__ double reciprocal(double x) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
@@ -34,14 +34,14 @@ __device__ __forceinline__ double reciprocal(double x) {
   return fma(y, fma(error, error, error), y);
 }
 
-/// 1/x, exact to one unit in the last place.
+/// Returns 1/x, exact to one unit in the last place.
 __device__ __forceinline__ float reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// Adds numbers to a sum in double precision. Doubles are added one by one. Floats are added to each other first, and
+/// Adds numbers to a sum in double precision. Doubles are added one by one. Floats are first added to each other, and
 /// the destructor adds their sum, because a conversion takes as long as several additions.
 template <typename Number>
 struct PartialSum {
@@ -58,16 +58,16 @@ struct PartialSum<double> {
   __device__ __forceinline__ void operator+=(double x) { sum += x; }
 };
 
-/// The sum of x over all lanes, always in the same order. Only lane 0 may use the result.
+/// Returns the sum of x over all lanes, always in the same order. Only lane 0 may use the result.
 __device__ __forceinline__ double warp_sum(double x) {
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(~0u, x, distance);
   return x;
 }
 
-/// The common part of epilogues that spill targets to scratch and write sums for each omega2, for one warp. Each lane
-/// adds up its own elements, then each warp its lanes. Another kernel adds up the warps in a fixed order, so energies
-/// have the same bits in every run.
+/// The common part of epilogues that spill targets to scratch and write sums for each omega2. An object belongs to one
+/// lane. Each lane adds up its own elements, then each warp adds up its lanes. Another kernel adds up the warps in a
+/// fixed order, so energies have the same bits in every run.
 template <SpinFormulation formulation_, bool two_sided_, typename ConfigT>
 class WarpEpilogue {
  public:
@@ -77,9 +77,9 @@ class WarpEpilogue {
   static constexpr int sides = two_sided_ ? 2 : 1;  ///< side 0 is left if there are two
   static constexpr bool keeps_target = false;
 
-  /// Spills a finished target to scratch, each thread its own accumulators. They stay in the L2 cache until the
+  /// Spills a finished target to scratch: each thread its own accumulators. They stay in the L2 cache until the
   /// energies are computed. There are not enough registers to hold a target and to compute energies at the same time.
-  /// `target`: its index, targets_per_side for each side.
+  /// `target`: index of the target; those of side 1 follow the targets_per_side targets of side 0.
   static __device__ __forceinline__ void finish_target(const KernelParameters& parameters,
                                                        const Stages<formulation, Config>&, Accumulators<Config>& sums,
                                                        int target) {
@@ -100,7 +100,7 @@ class WarpEpilogue {
   using Number = typename Accumulators<Config>::Number;
   using Elements = LaneElements<formulation, Config>;
 
-  /// For the calling lane and warp.
+  /// Makes an object for the calling lane.
   __device__ __forceinline__ WarpEpilogue(const KernelParameters& parameters,
                                           const CtaTileData<formulation, Config>& data)
       : WarpEpilogue(parameters, data, warp_number(), lane_number()) {}
@@ -114,8 +114,8 @@ class WarpEpilogue {
     elements_.find_summed(warp);
   }
 
-  /// Adds the warp's energies of a set of disconnected factors to its sums. Set 0 initialises the sums.
-  /// `add_energies(shift, energy)` adds the lane's energies for shift = denominator_shift(omega2) to `energy` [sum].
+  /// Adds the warp's energies of a set to its sums. Set 0 initialises the sums. `add_energies(shift, energy)` adds the
+  /// lane's energies for shift = denominator_shift(omega2) to `energy` [sum].
   template <int sums_count, typename AddEnergies>
   __device__ __forceinline__ void write_sums(int set, AddEnergies add_energies) const {
     double* out = sums_of_warp<sums_count>();
@@ -128,7 +128,7 @@ class WarpEpilogue {
       write_sums_of_omega2(out, set, energy);
     }
   }
-  /// The warp's sums in device memory for the first omega2.
+  /// Returns the address in device memory of the warp's sums for the first omega2.
   template <int sums_count>
   __device__ __forceinline__ double* sums_of_warp() const {
     return parameters_.warp_sums +
@@ -136,7 +136,7 @@ class WarpEpilogue {
             static_cast<unsigned>(warp_)) *
                sums_count;
   }
-  /// Writes the sum over all lanes of `energy`. Other sets than the first are added.
+  /// Writes the sum of `energy` over all lanes to `out`. Sets other than the first one are added to `out`.
   template <int sums_count>
   __device__ __forceinline__ void write_sums_of_omega2(double* out, int set, const double (&energy)[sums_count]) const {
 #pragma unroll
@@ -146,8 +146,8 @@ class WarpEpilogue {
     }
   }
 
-  /// Offset in a packed vvoo block of the 4 x 4 holes of two particles. `h1`, `h2`: positions of the holes. `u`, `w`:
-  /// positions of the particles `particle_u` and `particle_w`, which are inside their orbital tiles.
+  /// Returns the offset in a packed vvoo block of the 4 x 4 holes of two particles. `h1`, `h2`: positions of the holes.
+  /// `u`, `w`: positions of the particles. `particle_u`, `particle_w`: the particles, counted in their orbital tiles.
   __device__ __forceinline__ int vvoo_offset(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
     const auto& d = elements_.data;
     return static_cast<int>(vvoo_block(d.cta_tile.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
@@ -155,7 +155,8 @@ class WarpEpilogue {
                                        particle_w));
   }
 
-  /// The scratch of this CTA, [side, target, accumulator, thread], at the first number of a thread.
+  /// Returns the address of the first number of a thread in the scratch of this CTA, [side, target, accumulator,
+  /// thread].
   static __device__ __forceinline__ Number* scratch_of_thread(const KernelParameters& parameters, int thread) {
     return static_cast<Number*>(parameters.scratch) +
            static_cast<std::size_t>(blockIdx.x) * targets * numbers_per_target + thread;

@@ -37,28 +37,28 @@ struct Fragments<Fp64> {
 
 template <>
 struct Fragments<SplitHalf> {
-  /// Of A: one slice of a k-step. Lane 4 r + q holds A(r, k), A(r + 8, k), A(r, k + 8), A(r + 8, k + 8) for the two k
-  /// from 2 q on. Of B: both slices of a k-step. Lane 4 n + q holds the high slices of B(k, n) and B(k + 8, n), then
-  /// their low slices.
+  /// The registers of a lane for a k-step. For A they hold one slice: in lane 4 r + q, A(r, k), A(r + 8, k), A(r, k +
+  /// 8), A(r + 8, k + 8) for k = 2 q and 2 q + 1. For B they hold both slices: in lane 4 n + q, the high slices of B(k,
+  /// n) and B(k + 8, n) for these k, then the low slices.
   using Registers = unsigned[4];
   static constexpr int lane_bytes = 16;
   static constexpr int size = sizeof(SplitHalf::Operand);
-  /// Bytes of a k-tile, and from its begin to its scale.
+  /// Sizes of the k-tiles in bytes, and bytes from the begin of a k-tile to its scale.
   static constexpr int a_bytes = size * SplitHalf::a_k_tile, b_bytes = size * SplitHalf::b_k_tile;
   static constexpr int scale_bytes = size * SplitHalf::scale_elements;
   static constexpr int a_scale = a_bytes - scale_bytes, b_scale = b_bytes - scale_bytes;
-  /// Bytes from one k-step of a k-tile to the next, and from the high slice of A to the low one.
+  /// Bytes from one k-step of a k-tile to the next, and from the high slice of A to its low slice.
   static constexpr int a_step = a_scale / SplitHalf::k_tile_steps, b_step = b_scale / SplitHalf::k_tile_steps;
   static constexpr int a_low = a_step / 2;
 
-  /// One 16-byte load from shared memory. `volatile` keeps the compiler from moving the load to the place where its
-  /// numbers are needed.
+  /// Loads 16 bytes from shared memory. Without `volatile` the compiler would move the load to the place where the
+  /// numbers are used.
   static __device__ __forceinline__ void load(Registers& registers, unsigned address) {
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
                  : "r"(address));
   }
-  /// The scale at this address in shared memory.
+  /// Returns the scale at this address in shared memory.
   static __device__ __forceinline__ float scale(unsigned address) {
     float value;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address));

@@ -10,7 +10,7 @@
 ///     C  lane 4 r + q: (r, 2 q), (r, 2 q + 1), (r + 8, 2 q), (r + 8, 2 q + 1)
 namespace trifuse::gpu {
 
-/// One FP64 matrix instruction m16n8k8. Needs compute capability 9.0.
+/// Executes one FP64 matrix instruction m16n8k8. Needs compute capability 9.0.
 __device__ __forceinline__ void multiply(MmaM16N8K8, double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
@@ -19,7 +19,7 @@ __device__ __forceinline__ void multiply(MmaM16N8K8, double (&c)[4], const doubl
 #endif
 }
 
-/// Four FP64 matrix instructions m8n8k4. Needs compute capability 8.0.
+/// Executes four FP64 matrix instructions m8n8k4. Needs compute capability 8.0.
 __device__ __forceinline__ void multiply(MmaM8N8K4, double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 #pragma unroll
   for (int k = 0; k < 2; ++k) {
@@ -34,8 +34,8 @@ __device__ __forceinline__ void multiply(MmaM8N8K4, double (&c)[4], const double
   }
 }
 
-/// One FP16 matrix instruction m16n8k16 with FP32 sums. Its fragments of C have the lanes of m16n8k8, see Fragments for
-/// those of A and B. `fresh`: true if C counts as 0 before. Needs compute capability 8.0.
+/// Executes one FP16 matrix instruction m16n8k16 with FP32 sums. Its fragments of C have the lanes of m16n8k8; for the
+/// lanes of A and B see Fragments. `fresh`: true if the instruction overwrites C. Needs compute capability 8.0.
 template <bool fresh>
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #if __CUDA_ARCH__ >= 800
@@ -52,8 +52,8 @@ __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&
 #endif
 }
 
-/// Ordinary multiply-adds; lanes exchange operands by shuffles. For GPUs with few FP64 units. These units limit the
-/// speed, so the shuffles take no additional time.
+/// Executes ordinary multiply-adds, for GPUs with few FP64 units. Lanes exchange operands by shuffles. The FP64 units
+/// limit the speed, so the shuffles take no additional time.
 __device__ __forceinline__ void multiply(Fma, double (&c)[4], const double (&a)[4], const double (&b)[2]) {
   const int lane = static_cast<int>(threadIdx.x) % 32, row = lane / 4, column = lane % 4 * 2;
 #pragma unroll

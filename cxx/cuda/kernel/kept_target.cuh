@@ -9,9 +9,9 @@
 namespace trifuse::gpu {
 
 /// The energies of a lane's elements of a spin-orbital target that is still in registers, for warps that multiply
-/// together. See SpinOrbitalEnergies for the formulas; D_left and D_right are the same here. The warp tile has one c,
-/// so Y[a, b] is a small matrix for each half, and its products with vectors t1[a], t1[b] and v[a] need fewer
-/// instructions than the elements of S.
+/// together. SpinOrbitalEnergies has the formulas; here D_left and D_right are the same. The warp tile has one c, so
+/// Y[a, b] is a small matrix for each half, and its products with vectors t1[a], t1[b] and v[a] need fewer instructions
+/// than the elements of S.
 template <typename Config>
 struct KeptTarget {
   using Elements = LaneElements<SpinFormulation::spin_orbital, Config>;
@@ -19,8 +19,8 @@ struct KeptTarget {
   static_assert(as == vector && bs % vector == 0 && Config::warp_tile_c == 1);
 
   const Elements& elements;
-  Accumulators<Config>& target;  ///< D; after divide() Y
-  const char* vvoo;              ///< blocks in shared memory, see FloatVvoo
+  Accumulators<Config>& target;  ///< first D; after divide() Y
+  const char* vvoo;              ///< vvoo blocks in shared memory, see FloatVvoo
 
   /// Replaces D by Y = D / (Delta - shift) and returns the sum of D Y. `masked`: some elements do not contribute.
   template <bool masked>
@@ -36,7 +36,7 @@ struct KeptTarget {
         const unsigned used = elements.template summed_slice<bs>(a, 0, half.value);
 #pragma unroll
         for (int b = 0; b < bs; ++b) {
-          // Elements that do not contribute may be NaN or infinite.
+          // D of elements that do not contribute may be NaN or infinite.
           const bool is_used = !masked || (used >> b & 1) != 0;
           float& element = at(a, b, half.value);
           const float d = is_used ? element : 0.0f;
@@ -47,7 +47,7 @@ struct KeptTarget {
     });
     return sum;
   }
-  /// The sum of S Y. Must be called after divide().
+  /// Returns the sum of S Y. Must be called after divide().
   __device__ __forceinline__ float singles() const {
     return singles_of<0>() + singles_of<1>() + singles_of<2>();
   }
@@ -58,7 +58,7 @@ struct KeptTarget {
     return target.at[n / 4][n % 4];
   }
 
-  /// The part for hole y of t1.
+  /// Returns the part of singles() that comes from hole y of t1.
   template <int y>
   __device__ __forceinline__ float singles_of() const {
     return singles_of<y, 0>() + singles_of<y, 1>();
@@ -67,7 +67,7 @@ struct KeptTarget {
   __device__ __forceinline__ float singles_of() const {
     const FloatVector<as> t_a = factors<as, 0, y, half>(), v_ac = vvoo_of<as, 1, y, half>(0);
     const FloatVector<bs> t_b = factors<bs, 1, y, half>();
-    FloatVector<bs> over_a{};  // [b] sum over a of t1[a] Y[a b]
+    FloatVector<bs> over_a{};  // [b]: sum over a of t1[a] Y[a b]
     float with_t_b = 0.0f, with_v_ab = 0.0f;
 #pragma unroll
     for (int a = 0; a < as; ++a) {
@@ -90,7 +90,7 @@ struct KeptTarget {
     return alone_sign(0, y) * with_t_a + alone_sign(1, y) * with_t_b + alone_sign(2, y) * t_c * with_v_ab;
   }
 
-  /// t1 of the particles of the warp tile at position x, and of the lane's hole at position y.
+  /// Returns t1 of the particles of the warp tile at position x, and of the lane's hole at position y.
   template <int size, int x, int y, int half>
   __device__ __forceinline__ FloatVector<size> factors() const {
     FloatVector<size> t;
@@ -102,7 +102,8 @@ struct KeptTarget {
     }
     return t;
   }
-  /// The vvoo block of particle x and hole y of t1, for particle `slow` of the warp tile at the slow position.
+  /// Returns numbers of the vvoo block that stands beside particle x and hole y of t1. `slow`: number in the warp tile
+  /// of the slow particle.
   template <int size, int x, int y, int half>
   __device__ __forceinline__ FloatVector<size> vvoo_of(int slow) const {
     using Block = FloatVvoo<Config, x>;

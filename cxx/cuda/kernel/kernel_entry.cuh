@@ -32,13 +32,14 @@ Kernel describe_kernel(const std::string& family,
           function};
 }
 
-/// The device function of an epilogue with its configuration.
+/// Returns the device function of an epilogue with its configuration.
 template <typename Epilogue>
 const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Describes the four kernels of a configuration that compute energies. The file that instantiates this compiles them.
+/// Describes the four kernels of a configuration that compute energies. The file that instantiates this template
+/// compiles the kernels.
 template <typename Config>
 Kernel kernel_of() {
   const std::string family = std::string(Config::staging == Staging::bulk ? "bulk-" : "") + Config::Instruction::name;

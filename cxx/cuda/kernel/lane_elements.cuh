@@ -6,12 +6,12 @@
 
 namespace trifuse::gpu {
 
-/// Weight of an element with indices x, y, z of one kind. Where orbital tiles coincide, each set of orbitals is
-/// computed once, with indices in ascending order. All other elements have weight 0.
+/// Returns the weight of an element with indices x, y, z of one kind. Where orbital tiles are equal, each choice of
+/// three orbitals is computed once, with ascending indices. All other elements have weight 0.
 ///
 /// In spin-orbital form elements with two equal indices vanish and have weight 0. In spin-adapted form such an element
 /// occurs half as often in the full block, so its weight is 1/2; elements with three equal indices vanish. `equal`: bit
-/// 0 if the tiles of x and y coincide, bit 1 if those of y and z do.
+/// 0 is set if x and y have the same tile, bit 1 if y and z have.
 template <SpinFormulation formulation>
 __device__ __forceinline__ double multiplicity(int equal, int x, int y, int z) {
   const bool xy = (equal & 1) != 0, yz = (equal & 2) != 0;
@@ -34,7 +34,7 @@ struct LaneElements {
   const CtaTileData<formulation, Config>& data;
   int first[3];        ///< [a, b, c] first particle of the warp tile, inside the orbital tile
   int in_cta[3];       ///< [a, b, c] the same particle, counted as in CtaTileData
-  int local[3];        ///< [i, j, k] inside their hole blocks, for half 0
+  int local[3];        ///< [i, j, k] holes inside their hole groups, for half 0
   unsigned summed[2];  ///< [half] one bit for each (a, b, c), c fastest: 1 if the element contributes to the energies
   static_assert(Config::accumulators / 2 <= 32);
 
@@ -64,7 +64,7 @@ struct LaneElements {
     }
     for (int half = 0; half < 2; ++half) summed[half] = hole_weight(half) != 0.0 ? particles : 0u;
   }
-  /// Bits of `summed` for one a, one half, and `count_b` values of b from `first_b` on; c fastest.
+  /// Returns the bits of `summed` for one a, one half, and `count_b` values of b from `first_b` on; c fastest.
   template <int count_b>
   __device__ __forceinline__ unsigned summed_slice(int a, int first_b, int half) const {
     constexpr int bits = count_b * Config::warp_tile_c;
@@ -93,24 +93,25 @@ struct LaneElements {
     }
   }
 
-  /// Index in the lane of particles (a, b, c) of the warp tile.
+  /// Returns the index among the lane's accumulators of particles (a, b, c) of the warp tile.
   static constexpr __device__ __forceinline__ int index(int a, int b, int c, int half) {
     return Accumulators<Config>::index(final_axes.particle, a, b, c, half);
   }
-  /// The lane's hole at position q, 0..2 for i, j, k: inside its block.
+  /// Returns the lane's hole at position q, 0..2 for i, j, k, counted inside its hole group.
   __device__ __forceinline__ int local_hole(int q, int half) const {
     return local[q] + (q == halved_hole(final_axes.hole) ? 2 * half : 0);
   }
-  /// The same hole inside its orbital tile.
+  /// Returns the lane's hole at position q, counted inside its orbital tile.
   __device__ __forceinline__ int hole(int q, int half) const {
     return data.cta_tile.hole_block[q] * hole_block + local_hole(q, half);
   }
-  /// Particle `n` of the warp tile along position `q`, inside the orbital tile; the last one if `n` lies beyond its
-  /// end.
+  /// Returns particle `n` of the warp tile along position `q`, counted inside its orbital tile. If it lies beyond the
+  /// end of the tile, returns the last particle of the tile.
   __device__ __forceinline__ int tile_particle(int q, int n) const {
     return min(first[q] + n, data.task.extent[q] - 1);
   }
-  /// Orbital energies as in CtaTileData: of one particle, and of the lane's three holes added up.
+  /// eps_particle() returns the orbital energy of one particle, eps_holes() the sum over the lane's three holes, as in
+  /// CtaTileData.
   __device__ __forceinline__ ElementNumber<formulation, Config> eps_particle(int q, int n) const {
     return data.eps_particles[in_cta[q] + n];
   }
@@ -118,13 +119,14 @@ struct LaneElements {
     return data.eps_holes[local_hole(0, half)] + data.eps_holes[hole_block + local_hole(1, half)] +
            data.eps_holes[2 * hole_block + local_hole(2, half)];
   }
-  /// t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at position y.
+  /// Returns t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at
+  /// position y.
   __device__ __forceinline__ ElementNumber<formulation, Config> ov_factor(int set, int x, int n, int y,
                                                                           int half) const {
     return data.ov_factors[set][data.ov_index(in_cta[x] + n, y * hole_block + local_hole(y, half))];
   }
 
-  /// See multiplicity(); 0 beyond the end of an orbital tile.
+  /// Returns multiplicity() of the particles; 0 beyond the end of an orbital tile.
   __device__ __forceinline__ double particle_weight(int a, int b, int c) const {
     const int x = first[0] + a, y = first[1] + b, z = first[2] + c;
     const TaskData& task = data.task;

@@ -12,17 +12,17 @@ namespace trifuse::gpu {
 namespace {
 
 constexpr int sum_threads = 1024;
-/// CTA tiles of a part. The energies of a task are added up in parts, then those of the parts.
+/// Number of CTA tiles of a part. The energies of each part of a task are added up first, then the sums of the parts.
 constexpr std::int64_t part_tiles = 1024;
-constexpr std::int64_t most_blocks = 65535;  ///< of a grid along y
+constexpr std::int64_t most_blocks = 65535;  ///< thread blocks of a grid along y
 
 constexpr std::int64_t parts_of(const TaskData& task) {
   return ceil_div(task.cta_tiles, part_tiles);
 }
 
-/// Adds up numbers [row, number] with one thread block: returns sum `thread` % `sums` of the row's numbers in the first
-/// `sums` threads. Each thread adds up the numbers at one place of the rows, then threads are added in pairs, so the
-/// order is always the same. Several numbers are loaded at a time. `row_stride`: from one row to the next.
+/// Adds up rows of `sums` numbers with one thread block. Thread n of the first `sums` threads returns the sum of number
+/// n over all rows. Each thread adds up the numbers at one place of the rows, then threads are added in pairs, so the
+/// order is always the same. Several numbers are loaded at a time. `row_stride`: numbers from one row to the next.
 template <int sums, int width>
 __device__ double sum_of_rows(const double* from, std::int64_t rows, std::int64_t row_stride) {
   static_assert(sum_threads % width == 0 && width % sums == 0);
@@ -50,8 +50,8 @@ __device__ double sum_of_rows(const double* from, std::int64_t rows, std::int64_
   return part[thread];
 }
 
-/// Adds up the parts of all tasks; block [y, x] those of task x from part y on. The sums of a part replace those of the
-/// first warp of its first CTA tile.
+/// Adds up the parts of all tasks. Thread block [y, x] works on task x, from part y on. The sums of a part replace the
+/// sums of the first warp of its first CTA tile.
 template <int sums>
 __global__ void __launch_bounds__(sum_threads) part_sums(KernelParameters parameters) {
   constexpr int of_cta_tile = math_warps * sums;
@@ -67,7 +67,8 @@ __global__ void __launch_bounds__(sum_threads) part_sums(KernelParameters parame
   }
 }
 
-/// Adds up each task, with a thread block for each. `of_parts`: part_sums() has added up the parts.
+/// Adds up the sums of each task, with a thread block for each task. `of_parts`: true if part_sums() has added up the
+/// parts.
 template <int sums, bool of_parts>
 __global__ void __launch_bounds__(sum_threads) task_sums(KernelParameters parameters, double* out) {
   constexpr int of_cta_tile = math_warps * sums;

@@ -25,31 +25,31 @@ struct Kernel {
   int architecture;         ///< least compute capability, e.g. 900 for 9.0
   bool exact_architecture;  ///< true if the machine code runs on this compute capability only
   Shape shape;
-  int threads;  ///< of a CTA
+  int threads;  ///< number of threads of a CTA
   CtaMemory spin_orbital, spin_adapted;
-  /// Returns the device function. `two_sided`: left and right amplitudes differ.
+  /// Returns the device function. `two_sided`: true if left and right amplitudes differ.
   const void* (*function)(SpinFormulation formulation, bool two_sided);
 
-  /// The precision of the kernel's operands, as users name it.
+  /// Returns the precision of the kernel's operands, as users name it.
   Precision precision() const { return precision_of(shape.format); }
   const CtaMemory& memory(SpinFormulation formulation) const {
     return formulation == SpinFormulation::spin_adapted ? spin_adapted : spin_orbital;
   }
 };
 
-/// The kernel of a configuration, see launch_shapes.hpp. Each is instantiated in a file of its own.
+/// Returns the kernel of a configuration, see launch_shapes.hpp. Each kernel is instantiated in a file of its own.
 template <typename Config>
 Kernel kernel_of();
 
-/// All kernels: first those in double precision, then those in mixed precision. In each group the best kernel comes
-/// first.
+/// Returns all kernels: first the kernels in double precision, then the kernels in mixed precision. In each of these
+/// two groups the best kernel comes first.
 std::span<const Kernel> kernels();
 
-/// True if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`: largest
-/// shared memory of a CTA, bytes.
+/// Returns true if a device can run the kernel. `capability`: compute capability, e.g. 900 for 9.0. `shared_bytes`:
+/// largest shared memory of a CTA, bytes.
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
-/// Sets the kernel's dynamic shared-memory limit on the current device. Needed once before the first launch.
+/// Sets the limit of the kernel's dynamic shared memory on the current device. Call it once before the first launch.
 void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
 /// Launches the kernel on the current device. `grid`: number of CTAs.
 void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid,
@@ -63,12 +63,14 @@ struct KernelResources {
 KernelResources resources(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
 
 /// Adds up the energies of each task over its CTA tiles and warps, always in the same order. Resets the counter of CTA
-/// tiles to 0 for the next launch. `tasks`: of the launch. `out` [task, omega2, sum]: device memory, hartree.
+/// tiles to 0 for the next launch. `tasks`: the tasks of the launch. `out`: [task, omega2, sum] in device memory,
+/// hartree.
 void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, std::span<const TaskData> tasks,
                       double* out, cudaStream_t stream);
 
-/// Packs the part of a panel that `raw` holds, see Packing. `format`: of the packed panel, as in its PanelName.
-/// `packed`: begin of the whole packed panel. Both lie in device memory. Throws Error if no kernel reads this format.
+/// Packs the part of a panel that `raw` contains, see Packing. `format`: format of the packed panel, as in its
+/// PanelName. `packed`: begin of the whole packed panel. `raw` and `packed` lie in device memory. Throws Error if no
+/// kernel reads this format.
 void launch_packing(const Packing& packing, const OperandFormat& format, const double* raw, void* packed,
                     cudaStream_t stream);
 

@@ -7,7 +7,7 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Reads a panel from its made rows. The packing has the strides of rows of one double.
+/// Reads a panel from made rows. The strides of its packing are those for rows of one double.
 struct ReadMadeRows {
   MadeRows source;
   __device__ __forceinline__ double operator()(const Packing& rows, const PackedIndices& at) const {

@@ -9,7 +9,7 @@
 /// Packs panels on the device, in any precision.
 namespace trifuse::gpu {
 
-/// The calling warp's number in the grid, and the warps of the grid, counted along x.
+/// The number of the calling warp in the grid, and the number of warps of the grid. Both count along x.
 struct GridWarps {
   std::int64_t number, count;
   __device__ __forceinline__ GridWarps()
@@ -17,7 +17,8 @@ struct GridWarps {
         count(std::int64_t{gridDim.x} * blockDim.x / 32) {}
 };
 
-/// Packs scale groups of a left or right panel; each warp of the grid takes its share. `read`: see pack_scale_group().
+/// Packs the scale groups of a left or right panel. Each warp of the grid packs its share. `read`: see
+/// pack_scale_group().
 template <typename Precision, typename Read>
 __device__ __forceinline__ void pack_with_warps(const Packing& packing, typename Precision::Operand* packed,
                                                 Read read) {
@@ -40,14 +41,15 @@ struct RawRows {
   }
 };
 
-/// Packs a part of a panel whose numbers are scaled. `read(packing, indices)`: returns the number at indices inside the
+/// Packs a part of a panel whose numbers are scaled. `read(packing, indices)` returns the number at indices inside the
 /// panel. `packed`: see launch_packing().
 template <typename Precision, typename Read>
 __global__ void pack_scaled(Packing packing, Read read, typename Precision::Operand* packed) {
   pack_with_warps<Precision>(packing, packed, [&](const PackedIndices& indices) { return read(packing, indices); });
 }
 
-/// Packs the `elements` elements of packed_size_of_part(packing). Arguments as in pack_scaled().
+/// Packs a part of a panel whose numbers are not scaled. `elements`: packed_size_of_part(packing). Other parameters are
+/// those of pack_scaled().
 template <typename Precision, typename Read>
 __global__ void pack(Packing packing, Read read, typename Precision::Operand* packed, std::int64_t elements) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -57,8 +59,8 @@ __global__ void pack(Packing packing, Read read, typename Precision::Operand* pa
   }
 }
 
-/// Packs a part of a panel in a precision that is known at compile time. `read`: see pack_scaled(). Other arguments as
-/// in launch_packing().
+/// Packs a part of a panel in a precision that is known at compile time. `read`: see pack_scaled(). Other parameters
+/// are those of launch_packing().
 template <typename Precision, typename Read>
 void launch_packing_in(const Packing& packing, Read read, void* packed, cudaStream_t stream) {
   constexpr int threads = 256;

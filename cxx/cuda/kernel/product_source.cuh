@@ -7,14 +7,15 @@
 /// Where a CTA finds the operands of a product in device memory, and where it puts them in a stage of shared memory.
 namespace trifuse::gpu {
 
-/// Particles of a CTA tile along `position`, 0..2 for a, b, c. The last ones may lie beyond the end of the orbital
-/// tile.
+/// Returns the number of particles of a CTA tile along `position`, 0..2 for a, b, c. The last particles may lie beyond
+/// the end of the orbital tile.
 template <typename Config>
 __device__ __forceinline__ int cta_extent(const CtaTile& cta_tile, int position) {
   return cta_tile.warps[position] * Config::warp_tile(position);
 }
 
-/// Number of the thread in its CTA. It is read anew at each call, because the math warps have no register left for it.
+/// Returns the number of the calling thread in its CTA. Each call reads it anew, because the math warps have no
+/// register left for it.
 __device__ __forceinline__ int thread_number() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
@@ -26,8 +27,8 @@ __device__ __forceinline__ int lane_number() {
 __device__ __forceinline__ int warp_number() {
   return thread_number() >> 5;
 }
-/// Returns x, which all lanes of the warp must have. The result is in a uniform register. So the compiler knows that
-/// all lanes take the same path; it needs this where warps multiply together.
+/// Returns x, which must be the same in all lanes of the warp. The result is in a uniform register. So the compiler
+/// knows that all lanes take the same path; it must know this where warps multiply together.
 __device__ __forceinline__ int same_in_warp(int x) {
 #if __CUDA_ARCH__ >= 800
   return static_cast<int>(__reduce_or_sync(~0u, static_cast<unsigned>(x)));
@@ -36,18 +37,18 @@ __device__ __forceinline__ int same_in_warp(int x) {
 #endif
 }
 
-/// The value that x has in one lane of a warp. All lanes must call this together.
+/// Returns the value that x has in one lane of a warp. All lanes must call this together.
 __device__ __forceinline__ float from_lane(int lane, float x) {
   return __shfl_sync(~0U, x, lane);
 }
 
 /// The operands of one product for one CTA tile.
 ///
-/// A stage holds one k-tile of them: first A [x, element], where x is the particle that stands alone, then B [row,
-/// pair, element], where rows count the first of the other two particles and pairs count the second one in twos.
-/// Elements are those of the k-tile of one fragment. In the packed panels, the k-tile of A is contiguous, and the
-/// k-tile of B is contiguous along a row. The memory of particles beyond the end of the orbital tile is not filled, and
-/// results that are computed from it are not used.
+/// A stage holds one k-tile of both operands. First comes A [x, element], where x is the particle that stands alone.
+/// Then comes B [row, pair, element]: rows count the first of the other two particles, pairs count the second one in
+/// twos. `element` counts the elements in the k-tile of one fragment. In the packed panels, the k-tile of A is
+/// contiguous, and the k-tile of B is contiguous along a row. The memory of particles beyond the end of the orbital
+/// tile is not filled, and results that are computed from it are not used.
 template <typename Config>
 struct ProductSource {
   const char* a;                ///< first k-tile of A in device memory
@@ -55,10 +56,10 @@ struct ProductSource {
   std::int64_t a_step, b_step;  ///< bytes from one k-tile to the next in device memory
   int b_row;                    ///< bytes from one row to the next in device memory
   int a_bytes;                  ///< bytes of A to copy for each k-tile
-  int rows, row_bytes;          ///< rows of B to copy for each k-tile, and the bytes of each row
+  int rows, row_bytes;          ///< number of rows of B to copy for each k-tile, and the bytes of each row
   int b_offset, row_stride;     ///< bytes from the begin of a stage to B, and from one row to the next in a stage
 
-  /// `axes`: of the product.
+  /// `axes`: axes of the product.
   __device__ __forceinline__ ProductSource(const TaskData& task, const KernelProduct& product, const CtaTile& cta_tile,
                                            const ProductAxes& axes) {
     using Precision = typename Config::Precision;
@@ -89,9 +90,9 @@ struct ProductSource {
   }
 };
 
-/// Which warp tile of a CTA tile a math warp computes.
+/// The warp tile that a math warp computes.
 struct WarpCoord {
-  int at[3];    ///< [a, b, c] counted in warp tiles
+  int at[3];    ///< [a, b, c] position in the CTA tile, in warp tiles
   bool inside;  ///< false: the CTA tile has no warp tile for this warp
 
   __device__ __forceinline__ WarpCoord(const CtaTile& cta_tile, int warp) {
@@ -103,13 +104,13 @@ struct WarpCoord {
   }
 };
 
-/// Numbers of the units of a product in a stage, for warps that multiply together (see SplitHalfBlocks). First come the
-/// units of A [x], then those of B: [c, b] if a stands alone, else [a, c] or [a, b]. So the two units with the 8 values
-/// of b follow each other.
+/// The numbers of the units of a product in a stage, for warps that multiply together (see SplitHalfBlocks). First come
+/// the units of A [x], then the units of B: [c, b] if a stands alone, else [a, c] or [a, b]. So the two units with the
+/// 8 values of b follow each other.
 template <typename Config>
 struct GroupUnits {
-  static constexpr int particles = 4;  ///< of a unit, along each axis
-  int of[3];                           ///< [a, b, c] units of the CTA tile
+  static constexpr int particles = 4;  ///< particles of a unit along each axis
+  int of[3];                           ///< [a, b, c] number of units of the CTA tile
   int first[3];                        ///< [a, b, c] first unit of the group
 
   __device__ __forceinline__ GroupUnits(const CtaTile& cta_tile, const WarpCoord& coord) {
@@ -119,11 +120,11 @@ struct GroupUnits {
       first[q] = coord.at[q] * Config::warp_tile(q) / particles;
     }
   }
-  /// The unit that has no b.
+  /// Returns the number of the unit that has no b.
   __device__ __forceinline__ int single(int x) const {
     return x == 1 ? of[1] + first[0] * of[2] + first[2] : first[x];
   }
-  /// The first one of the two units that have b.
+  /// Returns the number of the first of the two units that have b.
   __device__ __forceinline__ int first_of_two(int x) const {
     if (x == 1) return first[1];
     return x == 0 ? of[0] + first[2] * of[1] + first[1] : of[2] + first[0] * of[1] + first[1];
@@ -135,12 +136,12 @@ struct GroupUnits {
 template <typename Config>
 struct UnitTable {
   using Precision = typename Config::Precision;
-  static constexpr int max_units = 8;  ///< of a product in a stage
+  static constexpr int max_units = 8;  ///< units of a product in a stage
   enum Operand : int { a, b };
-  std::int32_t unit[3][max_units];  ///< [x, unit] number among the units of a k-tile in the panel; -1: there is none
-  std::int32_t units_of_a[3];       ///< [x] units of A in a stage
-  std::int32_t panel_units[2][3];   ///< [operand, x] units of a k-tile in the panel
-  std::int32_t block[2][3];         ///< [operand, y] the CTA tile's block of holes in the panel
+  std::int32_t unit[3][max_units];  ///< [x, unit] number of the unit in a k-tile of the panel; -1: there is none
+  std::int32_t units_of_a[3];       ///< [x] number of units of A in a stage
+  std::int32_t panel_units[2][3];   ///< [operand, x] number of units of a k-tile in the panel
+  std::int32_t block[2][3];         ///< [operand, y] the CTA tile's hole groups in the panel
 
   /// Fills the table with at least 3 * max_units threads. The caller is number `thread` of them.
   __device__ __forceinline__ void fill(const TaskData& task, const CtaTile& cta_tile, int thread) {
@@ -157,7 +158,7 @@ struct UnitTable {
     if (n < of_a) {
       if (number(x, n) < in_panel(x)) found = number(x, n);
     } else {
-      // The fast index of the units of B is b, except beside a lone b.
+      // The fast index of the units of B is b, except if b stands alone.
       const int of_b = n - of_a, fast = in_cta_tile(x == 0 ? u : w), slow = in_cta_tile(x == 0 ? w : u);
       const int n_fast = of_b % fast, n_slow = of_b / fast;
       const int n_u = number(u, x == 0 ? n_fast : n_slow), n_w = number(w, x == 0 ? n_slow : n_fast);
@@ -175,11 +176,11 @@ struct UnitTable {
   }
 };
 
-/// The unit that stands for all units of a product that vanishes, see give_k_steps().
+/// All units of a product that vanishes are this unit of zeros, see give_k_steps().
 template <typename Precision>
 __device__ const ulonglong2 unit_of_zeros[Precision::block_bytes / sizeof(ulonglong2)] = {};
 
-/// The unit that a lane of the producer warp copies: the lane's number is that of the unit in a stage.
+/// The unit that a lane of the producer warp copies. The number of the lane is the number of the unit in a stage.
 template <typename Config>
 struct UnitSource {
   const char* from;  ///< first k-tile of the unit in device memory
@@ -208,7 +209,8 @@ struct UnitSource {
   }
 };
 
-/// Where the warp with this warp tile finds its operands in a stage. Sets all members but `active` and `multiplies`.
+/// Returns where the warp with this warp tile finds its operands in a stage. Sets all members but `active` and
+/// `multiplies`.
 template <typename Config>
 __device__ __forceinline__ WarpView warp_view(const CtaTile& cta_tile, const WarpCoord& coord) {
   using Precision = typename Config::Precision;

@@ -8,10 +8,11 @@ namespace trifuse::gpu {
 namespace {
 
 constexpr int threads = 256;
-/// Thread blocks for each job: enough to fill a device with the panels of one task. Each thread packs several elements.
+/// Number of thread blocks for each job. With it the panels of one task fill a device, and each thread packs several
+/// elements.
 constexpr int blocks_of_job = 264;
 
-/// blockIdx.y is the job.
+/// Packs the panels of all jobs. blockIdx.y: number of the job.
 template <typename Precision>
 __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segments) {
   const PackingJob& job = jobs[blockIdx.y];
@@ -19,7 +20,7 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
   const PackingSegment* const segments_of_job = segments + job.first_segment;
   const auto read = [&](const PackedIndices& element) {
     if (job.segments == 0) return 0.0;
-    // The last segment that begins at or before the contracted index.
+    // Finds the last segment that begins at or before the contracted index.
     int first = 0, last = job.segments - 1;
     while (first < last) {
       const int middle = (first + last + 1) / 2;
@@ -55,7 +56,7 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
   }
 }
 
-/// blockIdx.x is the job.
+/// Copies the blocks of all jobs. blockIdx.x: number of the job.
 __global__ void scatter_ov_factors(const OvFactorJob* jobs, int orbitals) {
   const OvFactorJob job = jobs[blockIdx.x];
   for (int n = static_cast<int>(threadIdx.x); n < job.particles * job.holes; n += threads) {

@@ -11,9 +11,9 @@ namespace trifuse::gpu {
 
 /// The part of a panel that comes from one operand: a range of contracted indices.
 struct PackingSegment {
-  const double* data;              ///< in device memory
+  const double* data;              ///< first number, in device memory
   std::int64_t contracted_stride;  ///< doubles from one contracted index to the next
-  std::int64_t stride[4];          ///< doubles, [position] see Packing
+  std::int64_t stride[4];          ///< [position] doubles, see Packing
   std::int32_t begin;              ///< first contracted index of the segment in the panel
   std::int32_t padding;
 };
@@ -27,12 +27,12 @@ struct PackingJob {
   std::int32_t first_segment, segments;
 };
 
-/// Packs all panels in one launch. `format`: of left and right panels. `jobs` [jobs_count], and `segments` of all jobs,
-/// lie in device memory. Throws Error if no kernel reads this format.
+/// Packs all panels in one launch. `format`: format of left and right panels. `jobs` [jobs_count] and the `segments` of
+/// all jobs lie in device memory. Throws Error if no kernel reads this format.
 void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs, int jobs_count,
                              const PackingSegment* segments, cudaStream_t stream);
 
-/// A block of t1 or f_ov factors that goes into the table of its set, both in device memory.
+/// A block of t1 or f_ov that goes into the table of its set. Both are in device memory.
 struct OvFactorJob {
   const double* t1;                         ///< [hole, particle] of two orbital tiles
   double* table;                            ///< [particle orbital, hole orbital] over all orbitals
@@ -41,7 +41,7 @@ struct OvFactorJob {
 };
 
 /// Copies all blocks into their tables in one launch. `jobs` [jobs_count] lies in device memory. `orbitals`: extent of
-/// the tables.
+/// each index of the tables.
 void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
 
 }

@@ -22,12 +22,12 @@ using Instruction = Fma;
 #endif
 
 constexpr int fragment_rows = Fp64::rows, fragment_columns = Fp64::columns;
-constexpr int tile_rows = 64;               ///< of C in a CTA
+constexpr int tile_rows = 64;               ///< rows of C that a CTA computes
 constexpr int k_tile = Fp64::k_tile_depth;  ///< contracted indices of one stage
 constexpr int stages = 2;                   ///< k-tiles in shared memory
 constexpr int warps = 4, threads = 32 * warps;
 constexpr int doubles_of_copy = 2;  ///< one asynchronous copy of 16 bytes
-constexpr int row_gap = 4;          ///< doubles between rows in shared memory; without them banks collide
+constexpr int row_gap = 4;          ///< gap of doubles between rows in shared memory, against bank conflicts
 
 /// How a CTA divides its tile of C, which has 64 rows and `columns` columns. `transposed`: SlabProduct::b_transposed.
 template <int columns, bool transposed>
@@ -35,7 +35,7 @@ struct Tiling {
   static constexpr int warp_columns = 32, warps_n = columns / warp_columns, warps_m = warps / warps_n;
   static constexpr int warp_rows = tile_rows / warps_m;
   static constexpr int fragments_m = warp_rows / fragment_rows, fragments_n = warp_columns / fragment_columns;
-  // The k-tile of B is [k, column] in shared memory, transposed [column, k].
+  // The k-tile of B in shared memory is [k, column], and [column, k] if `transposed`.
   static constexpr int b_rows = transposed ? columns : k_tile, b_length = transposed ? k_tile : columns;
   static constexpr int a_row = k_tile + row_gap, b_row = b_length + row_gap;             ///< strides in shared memory
   static constexpr int b_k = transposed ? 1 : b_row, b_column = transposed ? b_row : 1;  ///< strides in shared memory
@@ -43,25 +43,24 @@ struct Tiling {
   static constexpr int shared_bytes = stages * stage * static_cast<int>(sizeof(double));
 };
 
-/// Copies two doubles to shared memory. `inside`: how many of them exist; zeros
-/// replace the others.
+/// Copies two doubles to shared memory. `inside`: how many of them exist; zeros replace the others.
 __device__ __forceinline__ void copy_pair(double* to, const double* from, int inside) {
   const int exist = inside < 0 ? 0 : inside < doubles_of_copy ? inside : doubles_of_copy;
   constexpr int size = sizeof(double);
   __pipeline_memcpy_async(to, from, doubles_of_copy * size, (doubles_of_copy - exist) * size);
 }
 
-/// The elements that one thread loads of an operand, k-tile by k-tile: of rows whose elements are contiguous. A k-tile
-/// is `rows` rows of `length` elements, with a stride of `stride` in shared memory. `along_rows`: whether k numbers the
-/// elements of a row, or the rows.
+/// Loads one thread's elements of an operand, k-tile by k-tile. The elements of a row are contiguous. A k-tile has
+/// `rows` rows of `length` elements, with stride `stride` in shared memory. `along_rows`: true if k counts the elements
+/// of a row, false if it counts the rows.
 template <int rows, int length, int stride, bool along_rows>
 class Loader {
   static constexpr int pairs_of_row = length / doubles_of_copy, rows_at_once = threads / pairs_of_row;
   static constexpr int copies = rows / rows_at_once;
 
  public:
-  /// `from`: the first k-tile of this CTA. `row_step`: distance between rows. `rows_left`, `elements_left`: those of
-  /// the operand from there on.
+  /// `from`: the first k-tile of this CTA. `row_step`: distance between rows. `rows_left`, `elements_left`: numbers of
+  /// rows, and of elements of a row, that the operand has from `from` on.
   __device__ __forceinline__ Loader(const double* from, std::int64_t row_step, int rows_left, int elements_left)
       : row_(static_cast<int>(threadIdx.x) / pairs_of_row),
         element_(static_cast<int>(threadIdx.x) % pairs_of_row * doubles_of_copy),
@@ -89,14 +88,14 @@ class Loader {
   }
 
  private:
-  int row_, element_;              ///< of the first copy, in the tile
-  int rows_left_, elements_left_;  ///< from the next copy on
+  int row_, element_;              ///< place of the first copy in the k-tile
+  int rows_left_, elements_left_;  ///< what the operand has from the next copy on
   const double *begin_, *from_;
   std::int64_t step_;
 };
 
-/// One CTA computes 64 rows and `columns` columns of one matrix of the batch. Two CTAs share a multiprocessor: one
-/// multiplies while the other one waits for operands.
+/// Computes the products. One CTA computes 64 rows and `columns` columns of one matrix C. Two CTAs share a
+/// multiprocessor: one multiplies while the other one waits for operands.
 template <int columns, bool transposed>
 __global__ __launch_bounds__(threads, 2) void slab_product(const SlabProduct p) {
   using T = Tiling<columns, transposed>;
@@ -194,9 +193,9 @@ void launch_tiled(const SlabProduct& product, cudaStream_t stream) {
 void launch_slab_product(const SlabProduct& product, cudaStream_t stream) {
   if (product.batches == 0 || product.rows == 0 || product.columns == 0) return;
   constexpr int narrow = 64, wide = 128;
-  // The particles of a tile, which are few.
+  // The columns are the particles of a tile, which are few.
   if (product.b_transposed) return launch_tiled<narrow, true>(product, stream);
-  // The tile that covers fewer columns beyond the end; of two equal ones the larger tile.
+  // Takes the tile that covers fewer columns beyond the end, or if both cover as many, the larger tile.
   if (ceil_div(product.columns, narrow) * narrow < ceil_div(product.columns, wide) * wide) {
     launch_tiled<narrow, false>(product, stream);
   } else {

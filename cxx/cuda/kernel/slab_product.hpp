@@ -7,13 +7,13 @@
 /// Matrix products of slabs of three-index factors, in double precision on every device.
 namespace trifuse::gpu {
 
-/// A batch of matrix products with one left operand:
+/// Several matrix products with the same left operand:
 ///
 ///     C[b, m, n] = sign * sum_k A[m, k] B[b, k, n]        added to C if `adds`
 ///     C[b, m, n] = sign * sum_k A[m, k] B[b, n, k]        if `b_transposed`
 ///
-/// The sum over k runs in the same order for every element, whatever the other extents are. All arrays are in device
-/// memory. Their addresses, and all strides, are multiples of 2 doubles. The last index of each array is contiguous.
+/// The order of the sum over k is the same for every element, whatever the other extents are. All arrays are in device
+/// memory. Their addresses and all strides are multiples of 2 doubles. The last index of each array is contiguous.
 struct SlabProduct {
   const double* a;  ///< [rows, depth]
   const double* b;  ///< [batches, depth, columns]; [batches, columns, depth] if `b_transposed`
@@ -21,13 +21,13 @@ struct SlabProduct {
   std::int32_t batches, rows, columns, depth;
   std::int32_t inner_rows;
   std::int64_t a_row;                      ///< doubles between rows of A
-  std::int64_t b_batch, b_row;             ///< doubles between batches of B, between rows of B
+  std::int64_t b_batch, b_row;             ///< doubles between matrices of B, between rows of B
   std::int64_t c_batch, c_outer, c_inner;  ///< strides of C, in doubles
   double sign;
   bool adds, b_transposed;
 };
 
-/// Puts the products on `stream`. If `columns` is odd, the element behind the end of each row of C is written, too.
+/// Puts the products on `stream`. If `columns` is odd, also overwrites the element behind the end of each row of C.
 void launch_slab_product(const SlabProduct& product, cudaStream_t stream);
 
 }

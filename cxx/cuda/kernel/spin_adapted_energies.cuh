@@ -37,8 +37,8 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
   using Element = ElementNumber<Base::formulation, Config>;
   using Six = SixTargetsOf<Element>;
 
-  /// The six targets of one side for one element. A target that was not computed is read from a computed one with holes
-  /// exchanged, see target_source(); another lane of the warp has spilled that element.
+  /// Returns the six targets of one side for one element. A target that was not computed is read from a computed target
+  /// with exchanged holes, see target_source(). Another lane of the warp has spilled that element.
   __device__ __forceinline__ Six read_targets(int side, int a, int b, int c, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
     const Number* first = scratch_ + side * Base::targets_per_side * numbers_per_target - lane_;
@@ -55,8 +55,8 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
     return {read(0), read(1), read(2), read(3), read(4), read(5)};
   }
 
-  /// The energies in spin-adapted form. The loop over c is unrolled, so that the loads of several elements overlap; if
-  /// there is one c, two values of b are taken together.
+  /// Adds the lane's energies in spin-adapted form. The loop over c is unrolled, so that the loads of several elements
+  /// overlap. If there is one c, two values of b are taken together.
   __device__ __forceinline__ void sum_spin_adapted(int set, double shift, double (&energy)[sums_count]) const {
     constexpr int cs = Config::warp_tile_c, bs = cs == 1 ? 2 : 1, parts_b = Config::warp_tile_b / bs;
 #pragma unroll 1
@@ -80,14 +80,14 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
           const NumeratorsOf<Element> sum = spin_adapted_numerators_of<Element>(
               left, {singles[0], singles[1], singles[2], singles[3], singles[4], singles[5]}, right);
           const auto weight = static_cast<Element>(hole_weight * elements_.particle_weight(a, b, c));
-          // Elements that do not contribute may be NaN or infinite.
+          // Energies of elements that do not contribute may be NaN or infinite.
           const bool used = weight != 0;
           const Element factor = weight * reciprocal(used ? eps_ab - elements_.eps_particle(2, c) : Element{1});
           if (set == 0) {
             of_part[0] += used ? factor * sum.all.e_bracket_t : 0;
             of_part[2] += used ? factor * sum.same.e_bracket_t : 0;
           }
-          // Later sets contribute their singles only.
+          // Sets after the first contribute their singles only.
           of_part[1] += used ? factor * (set == 0 ? sum.all.e_paren_t : sum.all.e_paren_t - sum.all.e_bracket_t) : 0;
           of_part[3] += used ? factor * (set == 0 ? sum.same.e_paren_t : sum.same.e_paren_t - sum.same.e_bracket_t) : 0;
         }

@@ -23,7 +23,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   using Base::Base;
   using typename Base::Config;
   static constexpr bool reads_vvoo = true;
-  /// One target of floats fits into the registers beside the energies.
+  /// True if the target stays in registers: one target of floats fits beside the energies.
   static constexpr bool keeps_target = !two_sided_ && sizeof(Number) == sizeof(float) && Config::group_warps > 1;
 
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
@@ -38,7 +38,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       stages.release_vvoo();
     }
   }
-  /// If there is more than one set of disconnected factors or omega2, the target is spilled.
+  /// Computes the energies. If there is more than one set or more than one omega2, the target is spilled first.
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
                                                          Stages<Base::formulation, Config>& stages,
                                                          Accumulators<Config>& target) {
@@ -63,13 +63,13 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
 
  private:
   static constexpr int sums_count = spin_orbital_sums;
-  /// A slice is the set of elements that are turned into energies at a time: one a, one half, `slice_b` values of b,
-  /// all c. The registers suffice for this many elements.
+  /// A slice is the elements that are turned into energies at a time: one a, one half, `slice_b` values of b, all c.
+  /// The registers suffice for so many elements.
   static constexpr int slice_elements = 8, slice_b = Config::warp_tile_b * Config::warp_tile_c <= slice_elements
                                                          ? Config::warp_tile_b
                                                          : slice_elements / Config::warp_tile_c;
   using Slice = Number[slice_b][Config::warp_tile_c];
-  /// An element of a vvoo block in the memory from which the epilogue reads it.
+  /// The type of the elements of a vvoo block in the memory from which the epilogue reads them.
   using Vvoo = std::conditional_t<Config::staging == Staging::bulk, Number, double>;
 
   /// The vvoo block of particle x and hole y: v[u w, h1 h2] of the other two particles u, w of the warp tile and of the
@@ -79,7 +79,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   struct VvooValues {
     static constexpr int u = first_other(x), w = second_other(x), h1 = first_other(y), h2 = second_other(y);
     static constexpr int column = hole_block * hole_block;
-    /// The particle of which a lane reads several values together, see FloatVvoo.
+    /// The fast particle is the one of which a lane reads several values together, see FloatVvoo.
     static constexpr int fast = FloatVvoo<Config, x>::fast, slow = FloatVvoo<Config, x>::slow;
     const SpinOrbitalEnergies& epilogue;
     const Vvoo* first;
@@ -121,7 +121,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   };
 
   /// The values of b of a slice in a vvoo block, for one value of the other particle. x is not b. Floats are loaded
-  /// four at a time and stay in registers. For doubles there are not enough, so they are loaded where they are needed.
+  /// four at a time and stay in registers. Doubles would need too many registers, so they are loaded where they are
+  /// used.
   template <int x, int y, typename T = Number>
   struct VvooSlice;
   template <int x, int y, std::same_as<double> T>
@@ -153,7 +154,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     }
   };
 
-  /// Denominators of a slice, hartree: the energies of the holes minus those of the particles.
+  /// The denominators of a slice, hartree: energies of the holes minus energies of the particles.
   template <typename T = Number>
   struct DenominatorsIn;
   template <std::same_as<double> T>
@@ -183,8 +184,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   };
   using Denominators = DenominatorsIn<>;
 
-  /// The factors t1 or f_ov of the particles b and c of a slice and of hole y, with their signs. Floats stay in
-  /// registers. For doubles there are not enough, so they are loaded where they are needed.
+  /// t1 or f_ov of the particles b and c of a slice and of hole y, with their signs. Floats stay in registers. Doubles
+  /// would need too many registers, so they are loaded where they are used.
   template <int y, typename T = Number>
   struct OvFactors;
   template <int y, std::same_as<double> T>
@@ -223,8 +224,8 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     }
   };
 
-  /// Computes E[T] = D_left Y and E(T) = (D_left + S) Y, where Y = D_right / (Delta - 3 omega2) and S are the singles.
-  /// For each hole of t1, S Y is
+  /// Computes E[T] = D_left Y and E(T) = (D_left + S) Y, where Y = D_right / (Delta - 3 omega2) and S is the
+  /// disconnected triples. For each hole of t1, S Y is
   ///
   ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
   ///
@@ -245,15 +246,16 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   }
   static __device__ __forceinline__ void finish_energy(int set, double e_bracket_t, double singles,
                                                        double (&energy)[sums_count]) {
-    // D_left and D_right both carry `final_sign`; S does not. Later sets contribute their singles only.
+    // D_left and D_right both have the sign `final_sign`; S does not. Sets after the first contribute their singles
+    // only.
     const auto energies =
         spin_orbital_energies(set == 0 ? e_bracket_t : 0.0, final_sign<typename Config::Schedule> * singles).values();
 #pragma unroll
     for (int s = 0; s < sums_count; ++s) energy[s] = energies[static_cast<std::size_t>(s)];
   }
 
-  /// Computes one slice after the other; the loads of the next slice are under way meanwhile. `masked`: some elements
-  /// do not contribute.
+  /// Computes one slice after the other, while the next slice is loaded. `masked`: true if some elements do not
+  /// contribute.
   template <bool masked>
   __device__ __forceinline__ void add_slices(const char* vvoo, int set, double shift, double& e_bracket_t,
                                              double& singles) const {
@@ -279,7 +281,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       const OvFactors<0> ov0(elements_, set, first_b, half);
       const OvFactors<1> ov1(elements_, set, first_b, half);
       const OvFactors<2> ov2(elements_, set, first_b, half);
-      Slice over_a[3] = {};  // [hole] sum over a of t1[a] Y[a b c]
+      Slice over_a[3] = {};  // [hole]: sum over a of t1[a] Y[a b c]
       PartialSum<Number> e_of_part(e_bracket_t), singles_of_part(singles);
 #pragma unroll(masked || sizeof(Number) == 8 ? 1 : Config::warp_tile_a)
       for (int a = 0; a < Config::warp_tile_a; ++a) {
@@ -296,7 +298,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         if (masked && __all_sync(~0u, used == 0)) continue;
         const auto of_a = denominators.of(a);
         for_slice([&](int b, int c) {
-          // Elements that do not contribute may be NaN or infinite.
+          // D of elements that do not contribute may be NaN or infinite.
           const bool is_used = !masked || (used >> (b * Config::warp_tile_c + c) & 1) != 0;
           const Number denominator = denominators.at(of_a, b, c);
           const Number d = is_used ? y[b][c] : Number{0};
@@ -327,7 +329,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       for (int c = 0; c < Config::warp_tile_c; ++c) function(b, c);
   }
 
-  /// The parts of S Y for hole y of t1, see sum_spin_orbital().
+  /// The functions add the parts of S Y for hole y of t1, see sum_spin_orbital().
   template <int y>
   __device__ __forceinline__ void add_ov_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
     const Number factor = elements_.ov_factor(set, 0, a, y, half);

@@ -8,16 +8,16 @@
 /// Products of operands that are scaled and split into two FP16 numbers, see SplitHalf.
 namespace trifuse::gpu {
 
-/// Multiplies the operands of a product with particle x alone in A, one k-tile after the other:
+/// Multiplies the operands of a product in which particle x stands alone in A, one k-tile after the other:
 ///
 ///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
 ///
 /// Each k-step is three products: high low, low high, high high. The matrix units cut off the low bits of FP32 sums, so
-/// a long sum becomes smaller than the true one. Therefore no sum runs over more contracted indices than those of
-/// one scale group. It begins at 0, and add_to() adds it to the target with ordinary FP32 instructions, which round.
+/// a long sum becomes smaller than the true one. Therefore each sum covers only the contracted indices of one scale
+/// group. It begins at 0, and add_to() adds it to the target with ordinary FP32 instructions, which round.
 ///
-/// The fragments of B come in batches, so that enough independent instructions follow each other. The operands of the
-/// next batch, and of the next k-step, are loaded before this one is finished.
+/// Several fragments of B are multiplied together, so that enough independent instructions follow each other. The
+/// operands of the next fragments, and of the next k-step, are loaded before these are finished.
 template <int x, typename Config>
 class SplitProduct {
   using Precision = typename Config::Precision;
@@ -40,9 +40,9 @@ class SplitProduct {
     load_batch(stage, 0, 0);
   }
 
-  /// Adds a k-tile whose first operands are loaded. `first`: the sums begin with it. `whole`: it has two k-steps. If
-  /// not, it has one and is the last k-tile of the product. `next()`: the stage of the k-tile that follows; its first
-  /// operands are loaded.
+  /// Adds a k-tile whose first operands are loaded. `first`: true if the sums begin with this k-tile. `whole`: true if
+  /// the k-tile has two k-steps. Then the function also waits for the next k-tile by `next()`, which returns its stage,
+  /// and loads its first operands. Otherwise the k-tile has one k-step and is the last one of the product.
   template <bool first, bool whole, typename Next>
   __device__ __forceinline__ void add(Accumulators<Config>& sums, unsigned stage, Next next) {
     if constexpr (whole) {
@@ -53,7 +53,7 @@ class SplitProduct {
     }
   }
 
-  /// Loads the scales of the operands. `stage`: holds a k-tile of the sums.
+  /// Loads the scales of the operands. `stage`: the stage of a k-tile of the sums.
   __device__ __forceinline__ void load_scales(unsigned stage, int lane) {
     const unsigned lane_at = lane * Operands::lane_bytes;
     const unsigned a = stage + a_at_ - lane_at + Operands::a_scale, b = stage + b_at_ - lane_at + Operands::b_scale;
@@ -86,7 +86,8 @@ class SplitProduct {
   }
 
  private:
-  /// Adds k-step `step` of a k-tile. `next()`: the stage of the next k-step. `loads`: its first operands are loaded.
+  /// Adds k-step `step` of a k-tile. `next()` returns the stage of the next k-step. `loads`: true if its first operands
+  /// are to be loaded.
   template <int step, bool fresh, bool loads, typename Next>
   __device__ __forceinline__ void add_step(Accumulators<Config>& sums, unsigned stage, Next next) {
     Registers(&high)[rows] = a_[step];
@@ -103,12 +104,12 @@ class SplitProduct {
         load_batch(following, 1 - step, 0);
       }
       multiply_batch<false>(sums, n, low, 0);
-      if (loads && n + 1 == batches) load_slice<0>(low, following, 1 - step);  // the next step's high slices
+      if (loads && n + 1 == batches) load_slice<0>(low, following, 1 - step);  // high slices of the next k-step
       multiply_batch<false>(sums, n, high, 0);
     }
   }
 
-  /// Multiplies with batch `n` of B. `slice`: first register of B's slice.
+  /// Multiplies with the fragments of B in batch `n`. `slice`: first register of B's slice.
   template <bool fresh>
   __device__ __forceinline__ void multiply_batch(Accumulators<Config>& sums, int n, const Registers (&a)[rows],
                                                  int slice) const {
@@ -141,10 +142,10 @@ class SplitProduct {
   }
 
   unsigned a_at_, b_at_, b_row_;
-  /// Slices of A: the high ones of k-step `step` are in a_[step], and the low ones in the other half. When the low ones
-  /// are not needed any more, the high ones of the next k-step take their place.
+  /// Slices of A. The high slices of k-step `step` are in a_[step], its low slices in a_[1 - step]. The high slices of
+  /// the next k-step replace the low slices when these are not needed any more.
   Registers a_[2][rows];
-  Registers column_[2][batch];  ///< batches of B: the current one and the next one
+  Registers column_[2][batch];  ///< fragments of B: the current batch and the next one
   float a_scales_[rows], b_scales_[columns];
 };
 

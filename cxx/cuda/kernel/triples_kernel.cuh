@@ -30,8 +30,9 @@
 ///
 /// The math warps of a bulk CTA see one stream of k-tiles, which does not stop between products, targets and CTA tiles.
 ///
-/// The loop nest, with the shape of each level. Of a product, x is the particle alone in A and y the hole alone in B.
-/// u, w are the other particles, h, h' the other holes, K is the contracted index, depth is Precision::k_tile_depth.
+/// The loop nest, with the shape of each level. In a product, particle x stands alone in A, and hole y stands alone in
+/// B. u, w are the other particles, h, h' the other holes, K is the contracted index, and depth is
+/// Precision::k_tile_depth.
 ///
 ///     for all CTAs of the grid, in parallel                       min(CTA tiles of the launch, multiprocessors) CTAs
 ///       for each CTA tile that the CTA takes                      1 to 8 warp tiles, a + b + c <= 24; 4 x 4 x 4 holes
@@ -55,19 +56,19 @@
 ///     MixedCooperative             4x4x2                2        32      3 m16n8k16: high low, low high, high high
 ///     MixedWarpgroup               4x8x1                4        32      none, see below
 ///
-/// In mixed precision a sum begins at 0 and runs over at most two k-tiles. Then it is added to the target, with the
-/// scales of A and B. In MixedWarpgroup the warps multiply in two groups of four (4x8x4). Their operands are units:
-/// A [x/4][64, depth], B [u/4, w/4][depth, 64]. A k-step is three products of slices. Each of them is one m64n128k16,
-/// or two m64n64k16 if x is a; one m64n64k16 if only the first 4 values of b are inside the orbital tile. With
+/// In mixed precision a sum begins at 0 and covers at most two k-tiles. Then it is added to the target, with the scales
+/// of A and B. In MixedWarpgroup the warps multiply in two groups of four (4x8x4). Their operands are units: A
+/// [x/4][64, depth], B [u/4, w/4][depth, 64]. A k-step is three products of slices. Each of them is one m64n128k16, or
+/// two m64n64k16 if x is a; one m64n64k16 if only the first 4 values of b are inside the orbital tile. With
 /// Epilogue::keeps_target there is one target, which goes to finish_cta_tile() in registers.
 namespace trifuse::gpu {
 
-/// Adds one k-tile of a product with particle x alone in A:
+/// Adds one k-tile of a product in which particle x stands alone in A:
 ///
 ///     fragment(m, r, c)[16, 8] += A[m][16, k] B[r, c][k, 8]        m over x, (r, c) over the other particles
 ///
-/// `a`, `b`: the lane's operands in shared memory. `b_row`: bytes from one row of B to the next. `k_steps`: k-steps
-/// that are left in the product; the k-tile may have more.
+/// `a`, `b`: addresses of the lane's operands in shared memory. `b_row`: bytes from one row of B to the next.
+/// `k_steps`: number of k-steps that are left in the product; the k-tile may have more.
 template <int x, typename Config>
 __device__ __forceinline__ void multiply_k_tile(Accumulators<Config>& sums, const char* a, const char* b, int b_row,
                                                 int k_steps) {
@@ -120,8 +121,8 @@ __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Sta
 }
 
 /// Computes one target: all products of the schedule from number `n` on. Between two products the signs, the names and
-/// the lanes of the accumulators change as their axes demand, see product_schedule.hpp. In spin-orbital form the result
-/// carries `final_sign`. `first_product`: see multiply_product().
+/// the lanes of the accumulators change as the axes of the products demand, see product_schedule.hpp. In spin-orbital
+/// form the result has the sign `final_sign`. `first_product`: see multiply_product().
 template <int n = 0, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                              const KernelParameters& parameters, int first_product) {
@@ -138,8 +139,8 @@ __device__ __forceinline__ void build_target(Accumulators<Config>& sums, Stages<
   }
 }
 
-/// As multiply_product(), for split operands. The elements of `target` stay where the last product of the schedule
-/// needs them, in all products. `sign_bit`: 0x80000000 if the product is subtracted, else 0.
+/// Does what multiply_product() does, for split operands. During all products the elements of `target` stay where the
+/// last product of the schedule needs them. `sign_bit`: 0x80000000 if the product is subtracted, else 0.
 template <int x, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void multiply_split_product(Accumulators<Config>& target,
                                                        Stages<formulation, Config>& stages, const ProductAxes& axes,
@@ -163,7 +164,7 @@ __device__ __forceinline__ void multiply_split_product(Accumulators<Config>& tar
       [&](unsigned) { operands.template add_to<layout>(target, part, sign_bit); });
 }
 
-/// Exchanges elements between lanes after product `number` of the schedule, if the next one has another lone hole.
+/// Exchanges elements between lanes after product `number` of the schedule, if the next product has another lone hole.
 template <int n = 0, typename Config>
 __device__ __forceinline__ void exchange_after(Accumulators<Config>& target, int number) {
   using Schedule = typename Config::Schedule;
@@ -176,8 +177,8 @@ __device__ __forceinline__ void exchange_after(Accumulators<Config>& target, int
   }
 }
 
-/// As build_target(), for split operands. The products of a round share their lone hole. All rounds share their code,
-/// because the code of nine products would not fit in the instruction cache.
+/// Does what build_target() does, for split operands. The products of a round share their lone hole. All rounds share
+/// their code, because the code of nine products would not fit in the instruction cache.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void build_split_target(Accumulators<Config>& target, Stages<formulation, Config>& stages,
                                                    const KernelParameters& parameters, int first_product) {
@@ -186,7 +187,7 @@ __device__ __forceinline__ void build_split_target(Accumulators<Config>& target,
   target.clear();
 #pragma unroll 1
   for (int n = 0; n < product_count<Schedule>; n += 3) {
-    asm volatile("" : "+r"(n));  // one copy of the code for all rounds
+    asm volatile("" : "+r"(n));  // so that all rounds share one copy of the code
     const int hole = PackedAxes<Schedule>::at(n).hole;
     const auto sign_bit = [&](int x) { return parameters.product_sign & (other_signs<Schedule>() >> (n + x)) << 31; };
     multiply_split_product<0>(target, stages, {0, hole}, first_product, sign_bit(0));
@@ -196,7 +197,7 @@ __device__ __forceinline__ void build_split_target(Accumulators<Config>& target,
   }
 }
 
-/// Lets the operands of all products of a target pass, for a warp that has no elements to compute.
+/// Lets the operands of all products of a target pass unused, for a warp without elements to compute.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void skip_target(Stages<formulation, Config>& stages, int first_product) {
   using Schedule = typename Config::Schedule;
@@ -209,7 +210,7 @@ __device__ __forceinline__ void skip_target(Stages<formulation, Config>& stages,
   }
 }
 
-/// The loop of the producer warp.
+/// Runs the loop of the producer warp.
 template <SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_producer_warp(const KernelParameters& parameters,
                                                   Stages<formulation, Config>& stages) {
@@ -223,7 +224,7 @@ __device__ __forceinline__ void run_producer_warp(const KernelParameters& parame
       for (int t = 0; t < data.targets; ++t) {
 #pragma unroll 1
         for (int n = 0; n < product_count<Schedule>; ++n) {
-          asm volatile("" : "+r"(n));  // one copy of the code for all products
+          asm volatile("" : "+r"(n));  // so that all products share one copy of the code
           const ProductAxes axes = PackedAxes<Schedule>::at(n);
           const int product = product_index(axes.particle, axes.hole);
           stages.load_product(data, data.products[(side * parameters.targets + t) * products_per_target + product],
@@ -244,7 +245,7 @@ __device__ __forceinline__ void load_vvoo_sets(const KernelParameters& parameter
   }
 }
 
-/// The loop of the scheduler warp.
+/// Runs the loop of the scheduler warp.
 template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& parameters,
                                                    Stages<formulation, Config>& stages) {
@@ -255,7 +256,7 @@ __device__ __forceinline__ void run_scheduler_warp(const KernelParameters& param
   }
 }
 
-/// The loop of the warps that load vvoo blocks.
+/// Runs the loop of the warps that load vvoo blocks.
 template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_vvoo_warps(const KernelParameters& parameters,
                                                Stages<formulation, Config>& stages) {
@@ -290,7 +291,7 @@ __device__ __forceinline__ void compute_target(Accumulators<Config>& sums, Stage
   }
 }
 
-/// The loop of the math warps.
+/// Runs the loop of the math warps.
 template <typename Epilogue, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void run_math_warps(const KernelParameters& parameters,
                                                Stages<formulation, Config>& stages) {
@@ -322,8 +323,8 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
   }
 }
 
-/// Registers of each thread with bulk staging. Warps 8 to 11 give up registers, and the math warps take them. The sum
-/// must not exceed the registers at launch: a warp that asks for more waits for ever.
+/// Registers of each thread with bulk staging. Warps 8 to 11 give up registers, and the math warps take them. All
+/// together must not have more registers than at launch: a warp that asks for more waits for ever.
 template <typename Config>
 struct Registers {
   static constexpr int math = 224, other = 56;
@@ -334,7 +335,8 @@ struct Registers {
 template <typename Epilogue, typename Config = typename Epilogue::Config>
 __global__ void __launch_bounds__(Config::threads, 1)
     triples_kernel(const __grid_constant__ KernelParameters parameters) {
-  // Every architecture of the program compiles this function; the body is empty if the instruction is missing.
+  // This function is compiled for every architecture of the program. The body is empty if the architecture lacks the
+  // instruction.
 #if __CUDA_ARCH__ >= 750
   if constexpr (Config::architecture <= __CUDA_ARCH__) {
     extern __shared__ __align__(128) char storage[];

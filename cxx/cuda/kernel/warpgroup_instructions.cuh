@@ -4,21 +4,23 @@
 
 /// The instruction wgmma, with which four warps multiply FP16 numbers in shared memory. Needs compute capability 9.0a.
 ///
-/// The four warps must call these functions together. Warp n of the four has lines 16 n to 16 n + 15 of operand m. Lane
-/// 4 r + q holds in d[first + c][e] the sum of line r + 8 (e / 2) of these and of line 8 c + 2 q + e % 2 of operand n.
+/// The four warps must call these functions together. Warp n of the four has lines 16 n to 16 n + 15 of operand m.
+/// d[first + c][e] of lane 4 r + q is the sum for line r + 8 (e / 2) of these lines and for line 8 c + 2 q + e % 2 of
+/// operand n.
 namespace trifuse::gpu {
 
-/// The low word of the descriptor of an operand that begins at `address` in shared memory. The operand consists of core
-/// matrices of 8 lines and 8 contracted indices (128 bytes). The next core matrix along the contracted index is
-/// `k_core_bytes` further. To move the operand by n bytes, n / descriptor_unit is added.
 constexpr int descriptor_unit = 16;
+
+/// Returns the low word of the descriptor of an operand that begins at `address` in shared memory. The operand consists
+/// of core matrices of 8 lines and 8 contracted indices (128 bytes). The next core matrix along the contracted index is
+/// `k_core_bytes` further. To move the operand by n bytes, n / descriptor_unit is added.
 __device__ __forceinline__ unsigned operand_descriptor(unsigned address, int k_core_bytes) {
   return address / descriptor_unit + (static_cast<unsigned>(k_core_bytes / descriptor_unit) << 16);
 }
 
 /// Starts d[m, n] += sum_k m[m, k] n[n, k] for 16 contracted indices, 64 lines m, and 64 or 128 lines n. `m`, `n`:
-/// descriptors. `line_core_bytes`: from one core matrix to the next along the lines, of both. `fresh`: d counts as 0
-/// before. The numbers d must not be touched until wait_for_multiplications().
+/// descriptors. `line_core_bytes`: bytes from one core matrix to the next along the lines, for both operands. `fresh`:
+/// true if d is overwritten. The numbers d must not be touched until wait_for_multiplications().
 template <int line_core_bytes, bool fresh, int first, int size>
 __device__ __forceinline__ void multiply_by_64(float (&d)[size][4], unsigned m, unsigned n) {
   static_assert(first + 8 <= size);
@@ -142,7 +144,7 @@ __device__ __forceinline__ void multiply_by_128(float (&d)[size][4], unsigned m,
 #endif
 }
 
-/// Must be called before the first of several multiplications, after the last change of their sums.
+/// Must be called after the last change of the sums, and before the first of several multiplications.
 __device__ __forceinline__ void begin_multiplications() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");

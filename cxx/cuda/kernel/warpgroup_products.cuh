@@ -8,7 +8,7 @@
 /// element_arrangement.hpp for the operands of the instructions, and SplitHalfBlocks for the units.
 namespace trifuse::gpu {
 
-/// Starts the product of slice `slice_a` of A and slice `slice_b` of B in one k-step. Arguments as in
+/// Starts the product of slice `slice_a` of A and slice `slice_b` of B in one k-step. Other parameters are those of
 /// multiply_k_step().
 template <int x, int units, bool fresh, int slice_a, int slice_b, typename Config>
 __device__ __forceinline__ void multiply_slices(Accumulators<Config>& sums, unsigned single, unsigned two) {
@@ -16,7 +16,7 @@ __device__ __forceinline__ void multiply_slices(Accumulators<Config>& sums, unsi
   constexpr int lines = Precision::line_core_bytes;
   constexpr unsigned slice = Precision::slice_bytes / descriptor_unit, unit = Precision::data_bytes / descriptor_unit;
   if constexpr (x == 0) {
-    // The two units of B (b, c) give the 64 lines of an instruction each.
+    // Each of the two units of B (b, c) gives the 64 lines of an instruction.
     multiply_by_64<lines, fresh, 0>(sums.at, two + slice_b * slice, single + slice_a * slice);
     if constexpr (units == 2) {
       multiply_by_64<lines, fresh, 8>(sums.at, two + unit + slice_b * slice, single + slice_a * slice);
@@ -33,8 +33,8 @@ __device__ __forceinline__ void multiply_slices(Accumulators<Config>& sums, unsi
 
 /// Starts one k-step of a product with particle x alone in A: three products of slices, A high times B low, A low times
 /// B high, high times high. `single`, `two`: descriptors of the k-step in the unit without b, and in the first unit
-/// with b. `fresh`: the sums count as 0 before. `units`: 2 for all values of b, 1 for the first half of them alone, in
-/// this function and those below.
+/// with b. `fresh`: true if the sums are overwritten. `units`, also in the functions below: 2 for all values of b, 1
+/// for the first half of them alone.
 template <int x, int units, bool fresh, typename Config>
 __device__ __forceinline__ void multiply_k_step(Accumulators<Config>& sums, unsigned single, unsigned two) {
   multiply_slices<x, units, fresh, 0, 1>(sums, single, two);
@@ -45,12 +45,13 @@ __device__ __forceinline__ void multiply_k_step(Accumulators<Config>& sums, unsi
 /// One product of a target, for warps that multiply together. It has at least one k-step.
 struct GroupProduct {
   int single, two;    ///< bytes in a stage to the unit without b, and to the first unit with b
-  int k_steps;        ///< k-steps that are not added to the target yet
+  int k_steps;        ///< number of k-steps that are not added to the target yet
   unsigned sign_bit;  ///< 0x80000000 if the product is subtracted, else 0
   unsigned stage;     ///< address of the last k-tile whose multiplications were started
 };
 
-/// The product in which particle x stands alone in A and hole `hole` in B. `first_product`: as in multiply_product().
+/// Returns the product in which particle x stands alone in A and hole `hole` in B. `first_product`: as in
+/// multiply_product().
 template <int x, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ GroupProduct group_product(const Stages<formulation, Config>& stages, int hole,
                                                       int first_product, unsigned sign_bit) {
@@ -60,7 +61,7 @@ __device__ __forceinline__ GroupProduct group_product(const Stages<formulation, 
           same_in_warp(data.products[first_product + product_index(x, hole)].k_steps), sign_bit, 0};
 }
 
-/// K-steps in a scale group.
+/// Returns the number of k-steps in a scale group.
 template <typename Config>
 constexpr int scale_group_steps() {
   return Config::Precision::scaled_k_tiles * Config::Precision::k_tile_steps;
@@ -104,7 +105,7 @@ __device__ __forceinline__ void start_scale_group(Accumulators<Config>& sums, St
 }
 
 /// Adds a product to the target. start_scale_group() has started its first scale group. The matrix units cut off the
-/// low bits of FP32 sums, so each sum runs over one scale group only; ordinary FP32 instructions, which round, add it
+/// low bits of FP32 sums. So each sum covers one scale group only, and ordinary FP32 instructions, which round, add it
 /// to the target.
 template <int x, int units, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void add_group_product(Accumulators<Config>& target, Accumulators<Config>& sums,
@@ -125,7 +126,7 @@ __device__ __forceinline__ void add_group_product(Accumulators<Config>& target, 
     for (int n = 0; n < Accumulators<Config>::fragments / 2 * units; ++n) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        asm volatile("" : "+f"(sums.at[n][e])::"memory");  // it must not be read before the wait
+        asm volatile("" : "+f"(sums.at[n][e])::"memory");  // so that it is not read before the wait
         target.at[n][e] = fmaf(sums.at[n][e], scales[n / 8], target.at[n][e]);
       }
     }
@@ -135,8 +136,8 @@ __device__ __forceinline__ void add_group_product(Accumulators<Config>& target, 
   }
 }
 
-/// Moves the elements of a target from the arrangement of the last round to that of the round that begins with product
-/// `number` of the schedule.
+/// Moves the elements of a target from the arrangement of the round before product `number` of the schedule to the
+/// arrangement of the round that begins with this product.
 template <int units, int n = 3, typename Config>
 __device__ __forceinline__ void change_round_before(Accumulators<Config>& target, int number) {
   using Schedule = typename Config::Schedule;
@@ -147,9 +148,9 @@ __device__ __forceinline__ void change_round_before(Accumulators<Config>& target
   }
 }
 
-/// As build_target(), for warps that multiply together. All rounds of the schedule share their code, because the code
-/// of nine products would not fit in the instruction cache. The target changes its arrangement while the matrix units
-/// work on the next product.
+/// Does what build_target() does, for warps that multiply together. All rounds of the schedule share their code,
+/// because the code of nine products would not fit in the instruction cache. The target changes its arrangement while
+/// the matrix units work on the next product.
 template <int units, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void build_group_target(Accumulators<Config>& target, Stages<formulation, Config>& stages,
                                                    const KernelParameters& parameters, int first_product) {
@@ -159,7 +160,7 @@ __device__ __forceinline__ void build_group_target(Accumulators<Config>& target,
   target.clear();
 #pragma unroll 1
   for (int n = 0; n < product_count<Schedule>; n += 3) {
-    n = same_in_warp(n);  // one copy of the code for all rounds
+    n = same_in_warp(n);  // so that all rounds share one copy of the code
     const int hole = PackedAxes<Schedule>::at(n).hole;
     const auto sign_bit = [&](int x) { return parameters.product_sign & (other_signs<Schedule>() >> (n + x)) << 31; };
     Accumulators<Config> sums;
@@ -169,7 +170,7 @@ __device__ __forceinline__ void build_group_target(Accumulators<Config>& target,
     GroupProduct of_b = group_product<1>(stages, hole, first_product, sign_bit(1));
     add_group_product<0, units>(target, sums, stages, of_a);
     start_scale_group<1, units>(sums, stages, of_b);
-    // Which hole is alone does not matter for a change from one particle to the next.
+    // For a change from one particle to the next, it does not matter which hole stands alone.
     target.template change_arrangement<units, 0, 0, 1, 0>(lane_number());
     GroupProduct of_c = group_product<2>(stages, hole, first_product, sign_bit(2));
     add_group_product<1, units>(target, sums, stages, of_b);

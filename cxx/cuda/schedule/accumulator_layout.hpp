@@ -6,8 +6,8 @@
 /// instruction and from the two indices that stand alone in a product. Kernels and tests share them.
 ///
 /// A fragment of A has 16 rows: 4 x 4 values of two holes p and q. A fragment of B has 8 columns: 4 values of the hole
-/// y that stands alone in B, times 2 values of one particle, the doubled particle. Lane 4 r + n holds in register e,
-/// 0..3, of an accumulator fragment the element with
+/// y that stands alone in B, times 2 values of one particle. This particle is called the doubled particle. Register e,
+/// 0..3, of an accumulator fragment in lane 4 r + n holds the element with
 ///
 ///     p = r / 4 + 2 (e / 2),   q = r % 4,   y = n,   low bit of the doubled particle = e % 2
 ///
@@ -21,7 +21,7 @@ namespace trifuse::gpu {
 
 inline constexpr int lane_bits = 5;
 
-/// The smaller and the larger of the two positions 0..2 other than `alone`.
+/// first_other() and second_other() return the smaller and the larger of the two positions 0..2 other than `alone`.
 constexpr TRIFUSE_HOST_DEVICE int first_other(int alone) {
   return alone == 0 ? 1 : 0;
 }
@@ -29,24 +29,26 @@ constexpr TRIFUSE_HOST_DEVICE int second_other(int alone) {
   return alone == 2 ? 1 : 2;
 }
 
-/// The hole p. A lane holds two values of it, one in each half. `lone_hole`: position 0..2 of the hole that stands
-/// alone.
+/// Returns the position of the halved hole p. A lane holds two of its values, one in each half. `lone_hole`: position
+/// 0..2 of the hole that stands alone.
 constexpr TRIFUSE_HOST_DEVICE int halved_hole(int lone_hole) {
   return first_other(lone_hole);
 }
-/// Lowest bit of hole `position` in a place.
+/// Returns the number of the lowest bit in a place that belongs to the hole at `position`.
 constexpr TRIFUSE_HOST_DEVICE int hole_shift(int lone_hole, int position) {
   return position == lone_hole ? 0 : position == second_other(lone_hole) ? 2 : 4;
 }
-/// The hole at `position` of a lane's elements in half 0. The halved hole is larger by 2 in half 1.
+/// Returns the hole at `position` of the elements that a lane holds in half 0. In half 1 the halved hole is larger by
+/// 2.
 constexpr TRIFUSE_HOST_DEVICE int hole_of_lane(int lone_hole, int position, int lane) {
   return lane >> hole_shift(lone_hole, position) & 3;
 }
-/// The hole at `position` 0..2 of i, j, k.
+/// Returns i, j or k: the hole at `position` 0..2.
 constexpr TRIFUSE_HOST_DEVICE int hole_at(int position, int i, int j, int k) {
   return position == 0 ? i : position == 1 ? j : k;
 }
-/// The lane and the half of the element with holes i, j, k, each 0..3, inside their blocks.
+/// lane_of_holes() and half_of_holes() return the lane and the half of the element with holes i, j, k, each 0..3 inside
+/// its hole group.
 constexpr TRIFUSE_HOST_DEVICE int lane_of_holes(int lone_hole, int i, int j, int k) {
   return hole_at(lone_hole, i, j, k) | hole_at(second_other(lone_hole), i, j, k) << 2 |
          (hole_at(halved_hole(lone_hole), i, j, k) & 1) << 4;
@@ -55,14 +57,15 @@ constexpr TRIFUSE_HOST_DEVICE int half_of_holes(int lone_hole, int i, int j, int
   return hole_at(halved_hole(lone_hole), i, j, k) >> 1;
 }
 
-/// The doubled particle. `lone_particle`: position 0..2 of the particle that stands alone.
+/// Returns the position of the doubled particle. `lone_particle`: position 0..2 of the particle that stands alone.
 constexpr TRIFUSE_HOST_DEVICE int doubled_particle(int lone_particle) {
   return second_other(lone_particle);
 }
 
-/// Index, 0..accumulators-1, of the accumulator for particles (a, b, c) of the warp tile in a lane: 4 times the number
-/// of the accumulator fragment, plus the register in it. Fragments are [a, b, c / 2] if c is doubled, and [a, b with
-/// the low bit of c, c / 2] if b is doubled. `warp_tile_b`, `warp_tile_c`: particles of the warp tile.
+/// Returns the index, 0..accumulators-1, of the accumulator for particles (a, b, c) of the warp tile in a lane: 4 times
+/// the number of the accumulator fragment, plus the register in it. Fragments are [a, b, c / 2] if c is doubled, and
+/// [a, b with the low bit of c, c / 2] if b is doubled. `warp_tile_b`, `warp_tile_c`: numbers of particles of the warp
+/// tile along b and c.
 constexpr TRIFUSE_HOST_DEVICE int accumulator_index(int lone_particle, int warp_tile_b, int warp_tile_c, int a, int b,
                                                     int c, int half) {
   const bool doubled_b = doubled_particle(lone_particle) == 1;
@@ -70,8 +73,9 @@ constexpr TRIFUSE_HOST_DEVICE int accumulator_index(int lone_particle, int warp_
   return ((a * warp_tile_b + row) * (warp_tile_c / particle_pair) + (c >> 1)) * 4 + low + 2 * half;
 }
 
-/// Number of the accumulator fragment of A's fragment `m` and B's fragment (r, c) in a product. `m` is the value of the
-/// particle that stands alone, `r` the value of the first other particle, `c` the pair of values of the second one.
+/// Returns the number of the accumulator fragment of A's fragment `m` and B's fragment (r, c) in a product. `m` is the
+/// value of the particle that stands alone, `r` the value of the first other particle, `c` the pair of values of the
+/// second one.
 constexpr TRIFUSE_HOST_DEVICE int fragment_number(int lone_particle, int warp_tile_b, int warp_tile_c, int m, int r,
                                                   int c) {
   const int x = lone_particle, w = c * particle_pair;
@@ -79,12 +83,12 @@ constexpr TRIFUSE_HOST_DEVICE int fragment_number(int lone_particle, int warp_ti
   return accumulator_index(x, warp_tile_b, warp_tile_c, a, b, x == 2 ? m : w, 0) / 4;
 }
 
-/// How the lanes of a warp exchange accumulators when another hole becomes the lone one. Every element moves to its
-/// new place; this permutes the bits of places.
+/// How the lanes of a warp exchange accumulators when another hole becomes the lone one. Each element moves to its new
+/// place. The bits of the new place are a permutation of the bits of the old place.
 ///
-/// If the half of every element stays, one shuffle moves each register: a lane reads from source_lane(lane, 0). If not,
-/// two shuffles n = 0, 1 move the two halves of a register together. In shuffle n a lane gives half given_half(lane,
-/// n), reads from source_lane(lane, n), and stores what it reads as half stored_half(lane, n).
+/// If the half of every element stays, one shuffle moves each register: a lane reads from source_lane(lane, 0).
+/// Otherwise two shuffles n = 0, 1 together move the two halves of a register. In shuffle n a lane gives half
+/// given_half(lane, n), reads from source_lane(lane, n), and stores what it reads as half stored_half(lane, n).
 struct LaneExchange {
   int bit[lane_bits];  ///< bit b of source_lane(lane, 0) is bit `bit[b]` of the lane
   int given;           ///< bit of the lane that selects the half to give in shuffle 0; -1: no element changes its half
@@ -105,9 +109,9 @@ struct LaneExchange {
   constexpr TRIFUSE_HOST_DEVICE int stored_half(int lane, int n) const { return (lane >> stored & 1) ^ n; }
 };
 
-/// The exchange from products with lone hole `from` to products with lone hole `to`, which differ.
+/// Returns the exchange between a product with lone hole `from` and one with lone hole `to`, which must differ.
 constexpr LaneExchange lane_exchange(int from, int to) {
-  // Bit b of the place that an element leaves is bit of_new[b] of the place that it takes.
+  // Bit b of the old place of an element is bit of_new[b] of its new place.
   int of_new[lane_bits + 1] = {};
   for (int hole = 0; hole < 3; ++hole) {
     for (int b = 0; b < 2; ++b) of_new[hole_shift(from, hole) + b] = hole_shift(to, hole) + b;

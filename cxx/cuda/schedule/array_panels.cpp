@@ -7,13 +7,13 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Position of an orbital among the orbitals of its class with the spin alpha.
+/// Returns the position of an orbital among the orbitals of its class with the spin alpha.
 std::int64_t in_class(const TileSpace& space, std::int64_t orbital, OrbitalClass c) {
   return orbital - space[space.first(c)].offset;
 }
 
-/// Builds a part of a panel. `axes`: the axis of the array for each tile of the key, in the order of the key. `tiles`:
-/// number of tiles of the key. `contracted_axis`: the axis of the contracted index. `contracted_begin`: its first value
+/// Builds a part of a panel. `axes`: the axis of the array for each tile of the panel's key. `tiles`: number of tiles
+/// of the key. `contracted_axis`: axis of the contracted index. `contracted_begin`: first value of the contracted index
 /// in the array.
 ArrayRows::Part part_of(const TileSpace& space, const PanelName& name, const StridedView& array,
                         const std::array<std::size_t, 4>& axes, std::size_t tiles, std::size_t contracted_axis,
@@ -39,7 +39,7 @@ ArrayRows::Part part_of(const TileSpace& space, const PanelName& name, const Str
 
 ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays) {
   if (name.key.kind == PanelKind::vvoo) {
-    // t2[h,h',p,p'] or (h p|h' p') for the tiles p, p', h, h'.
+    // The key is p, p', h, h'. The numbers are t2[h,h',p,p'] or (h p|h' p').
     const ArrayRows::Part all = factor == VvooFactor::t2
                                     ? part_of(space, name, arrays.t2, {2, 3, 0, 1}, 4, 0, 0, 1.0)
                                     : part_of(space, name, arrays.ovov, {1, 3, 0, 2}, 4, 0, 0, 1.0);
@@ -57,11 +57,11 @@ ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFact
   const std::int64_t d = begin(OrbitalClass::particle_alpha), l = begin(OrbitalClass::hole_alpha);
   const auto particles = static_cast<std::int32_t>(contracted_extent(space, contracted).particles);
   if (left) {
-    // t2[h,h',p,d] and -(h p|h' l) for the tiles p, h, h'.
+    // The key is p, h, h'. The numbers are t2[h,h',p,d] and -(h p|h' l).
     return {part_of(space, name, arrays.t2, {2, 0, 1, 0}, 3, 3, d, 1.0),
             part_of(space, name, arrays.ovoo, {1, 0, 2, 0}, 3, 3, l, -1.0), particles};
   }
-  // (h p'|p d) and t2[l,h,p,p'] for the tiles p, p', h.
+  // The key is p, p', h. The numbers are (h p'|p d) and t2[l,h,p,p'].
   return {part_of(space, name, arrays.ovvv, {2, 1, 0, 0}, 3, 3, d, 1.0),
           part_of(space, name, arrays.t2, {2, 3, 1, 0}, 3, 0, l, 1.0), particles};
 }

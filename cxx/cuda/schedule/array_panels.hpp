@@ -7,14 +7,16 @@
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/dense/dense_arrays.hpp"
 
-/// The numbers of panels in the dense arrays of a closed shell: t2[i,j,a,b], ovvv[i,a,b,c] = (ia|bc), ovoo[i,a,j,k] =
-/// (ia|jk) and ovov[i,a,j,b] = (ia|jb). In the spin-adapted formulation each number of a panel is one number of an
-/// array.
+/// Where the numbers of panels stand in the dense arrays of a closed shell: t2[i,j,a,b], ovvv[i,a,b,c] = (ia|bc),
+/// ovoo[i,a,j,k] = (ia|jk) and ovov[i,a,j,b] = (ia|jb). In the spin-adapted formulation each number of a panel is one
+/// number of an array.
 namespace trifuse::gpu {
 
-/// The numbers of a panel, without the zeros that fill up fragments. The positions are those of a Packing.
+/// Where the numbers of a panel stand, without the zeros that fill up fragments. Positions of indices are those of a
+/// Packing.
 struct ArrayRows {
-  /// Numbers in one array. Number (q0, q1, q2, q3, x) is sign * first[q0 * stride[0] + ... + x * contracted_stride].
+  /// A part whose numbers are in one array. Number (q0, q1, q2, q3, x) is sign * first[q0 * stride[0] + ... + x *
+  /// contracted_stride].
   struct Part {
     const double* first;
     std::int64_t stride[4];  ///< [position]
@@ -26,7 +28,7 @@ struct ArrayRows {
   std::int32_t particles;  ///< number of contracted indices in `of_particles`; 1 for a vvoo block
 };
 
-/// Returns the number at these indices. `at`: indices inside the panel.
+/// Returns a number of the panel. `at`: its indices, inside the panel.
 constexpr TRIFUSE_HOST_DEVICE double array_number(const ArrayRows& rows, const PackedIndices& at) {
   const bool particle = at.contracted < rows.particles;
   const ArrayRows::Part& part = particle ? rows.of_particles : rows.of_holes;
@@ -40,14 +42,14 @@ struct PanelArrays {
   StridedView t2, ovvv, ovoo, ovov;
 };
 
-/// True if a problem has one set of amplitudes and is spin-adapted. Then each number of a panel is one number of an
-/// array.
+/// Returns true if a problem has one side and is spin-adapted. Then each number of a panel is one number of an array.
 inline bool has_array_panels(const Problem& problem) {
   return problem.formulation == SpinFormulation::spin_adapted && !problem.two_sided();
 }
 
-/// The numbers of a left, right or vvoo panel in `arrays`. `space`: the tiles of the panels. `name`: a panel of a
-/// problem with has_array_panels(). `factor`: for a vvoo block, the factor of its set; not used for other panels.
+/// Returns where the numbers of a left, right or vvoo panel stand in `arrays`. `space`: the tiles of the panels.
+/// `name`: a panel of a problem with has_array_panels(). `factor`: for a vvoo block, the vvoo tensor of its set; not
+/// used for other panels.
 ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays);
 
 }

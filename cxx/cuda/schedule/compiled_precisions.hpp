@@ -5,7 +5,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
 
-/// From the operand format that the host plans with to the Precision that device code is compiled for.
+/// Finds the Precision with which device code is compiled, for the operand format with which the host plans.
 namespace trifuse::gpu {
 
 namespace detail {
@@ -27,8 +27,8 @@ bool use_compiled(const OperandFormat& format, Use use, ConfigurationList<First.
 }
 }
 
-/// Calls `use(Precision{})` with the precision that has this format: that of a compiled kernel, or that of vvoo blocks.
-/// Throws Error if there is none.
+/// Calls `use(Precision{})` with the precision that has this format. It is the precision of a compiled kernel or of
+/// vvoo blocks. Throws Error if there is none.
 template <typename Use>
 void with_precision_of(const OperandFormat& format, Use use) {
   if (detail::use_compiled(format, use, BulkKernels{}, CooperativeKernels{}, MixedKernels{})) return;

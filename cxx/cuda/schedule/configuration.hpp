@@ -9,11 +9,11 @@
 
 /// The parameters with which a kernel is compiled.
 ///
-/// A warp computes a warp tile: `warp_tile_a` x `warp_tile_b` x `warp_tile_c` particles times one block of 4 x 4 x 4
-/// holes. Up to eight warps form a CTA tile; the CTA tile says how many of them lie along a, b and c.
+/// A warp computes a warp tile: `warp_tile_a` x `warp_tile_b` x `warp_tile_c` particles times 4 x 4 x 4 holes. Up to
+/// eight warp tiles form a CTA tile; the CTA tile says how many of them lie along a, b and c.
 namespace trifuse::gpu {
 
-/// The instructions with which kernels multiply. `name`: as in names of kernels. `architecture`: least compute
+/// The instructions with which kernels multiply. `name`: part of the names of kernels. `architecture`: least compute
 /// capability, e.g. 900 for 9.0. kernel/instructions.cuh executes them.
 struct MmaM16N8K8 {
   static constexpr const char* name = "m16n8k8";
@@ -43,12 +43,12 @@ enum class Staging : std::uint8_t {
   cooperative,  ///< all warps copy, in a pipeline of `stages` k-tiles
 };
 
-/// Warps of a CTA that multiply, in every configuration.
+/// Number of warps of a CTA that multiply. It is the same in every configuration.
 inline constexpr int math_warps = 8;
 
-/// `PrecisionT`: operands and accumulators, see Fp64. `InstructionT`: one of the instructions above. `warp_tile_*`:
-/// particles of a warp tile along a, b, c. `stages_`: k-tiles in shared memory. `ScheduleT`: the products of a target,
-/// see product_schedule.hpp.
+/// `PrecisionT`: types of operands and accumulators, see Fp64. `InstructionT`: one of the instructions above.
+/// `warp_tile_*`: particles of a warp tile along a, b, c. `stages_`: k-tiles in shared memory. `ScheduleT`: the
+/// products of a target, see product_schedule.hpp.
 template <typename PrecisionT, typename InstructionT, Staging staging_, int warp_tile_a_, int warp_tile_b_,
           int warp_tile_c_, int stages_, typename ScheduleT = StandardSchedule>
 struct Configuration {
@@ -61,33 +61,33 @@ struct Configuration {
   static constexpr int architecture = staging == Staging::bulk ? 900 : Instruction::architecture;
   static_assert(architecture >= Instruction::architecture);
   static constexpr int warp_tile_a = warp_tile_a_, warp_tile_b = warp_tile_b_, warp_tile_c = warp_tile_c_;
-  /// Particles of a warp tile along position `q`, 0..2 for a, b, c.
+  /// Returns the number of particles of a warp tile along position `q`, 0..2 for a, b, c.
   static constexpr TRIFUSE_HOST_DEVICE int warp_tile(int q) {
     return q == 0 ? warp_tile_a : q == 1 ? warp_tile_b : warp_tile_c;
   }
   static constexpr int stages = stages_;
   static constexpr int warps = math_warps;
-  /// Math warps that multiply together. Their warp tiles follow each other along c.
+  /// Number of math warps that multiply together. Their warp tiles follow each other along c.
   static constexpr int group_warps = std::is_same_v<Instruction, Wgmma> ? 4 : 1;
   static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
-  /// Elements of a warp tile, and of a CTA tile in which every warp has a warp tile.
+  /// Number of elements of a warp tile, and of a CTA tile in which every warp has a warp tile.
   static constexpr int warp_elements = warp_tile_a * warp_tile_b * warp_tile_c * hole_block * hole_block * hole_block;
   static constexpr int cta_elements = warps * warp_elements;
   static constexpr int accumulators = warp_elements / 32;  ///< numbers in each lane
   /// Bytes of shared memory for one k-tile of A and B. CTA tiles that need more do not fit.
   static constexpr int stage_bytes = 40 * format_of<Precision>().b_bytes_per_pair();
-  /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form. 0: they are read from device
+  /// Bytes of shared memory for the vvoo blocks of a CTA tile in spin-orbital form; 0 if they are read from device
   /// memory.
   static constexpr int vvoo_bytes = staging == Staging::bulk ? 49152 : 0;
   /// True if the vvoo blocks become floats in shared memory, for energies in single precision.
   static constexpr bool converts_vvoo = staging == Staging::bulk && sizeof(typename Precision::Accumulator) == 4;
-  /// Bytes of shared memory for the vvoo blocks as the energies read them. Blocks of floats have two slots, so that
-  /// those of the next CTA tile can come while the energies of one are computed.
+  /// Bytes of shared memory for the vvoo blocks in the form that the energies read. Blocks of floats have two slots, so
+  /// that the blocks of the next CTA tile can come while energies are computed.
   static constexpr int read_vvoo_bytes = converts_vvoo ? vvoo_bytes / 2 : vvoo_bytes,
                        vvoo_slots = converts_vvoo ? 2 : 1;
   /// Largest number of particles of a CTA tile, summed over a, b and c.
   static constexpr int cta_particles = 24;
-  /// Bytes of dynamic shared memory: all stages and the vvoo blocks.
+  /// Returns the size of the dynamic shared memory: all stages and the vvoo blocks, bytes.
   static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(SpinFormulation formulation) {
     return stages * stage_bytes + (formulation == SpinFormulation::spin_orbital ? vvoo_slots * read_vvoo_bytes : 0);
   }
@@ -97,11 +97,11 @@ struct Configuration {
 
 /// The numbers of a Configuration that the host needs for its plans.
 struct Shape {
-  int warp_tile[3];          ///< [a, b, c] particles
+  int warp_tile[3];          ///< [a, b, c] numbers of particles
   int warps;                 ///< largest number of warp tiles in a CTA tile
   int group_warps;           ///< warps that multiply together; a CTA tile has a multiple of them along c
   std::int64_t stage_bytes;  ///< largest size of one k-tile of A and B, bytes
-  OperandFormat format;      ///< of A and B
+  OperandFormat format;      ///< format of A and B
   std::int64_t vvoo_bytes;   ///< shared memory for the vvoo blocks of a CTA tile; 0: they are read from device memory
   int cta_particles;         ///< largest number of particles of a CTA tile, summed over a, b and c
   int cta_elements;          ///< elements of a full CTA tile, for each target

@@ -9,13 +9,14 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Extents of more warp tiles than this are cut before the search, which would take long and gain nothing.
+/// Extents of more warp tiles than this are cut before the search. Searching among more would take long and gain
+/// nothing.
 constexpr int largest_search = 20;
 constexpr int cut = 8;  ///< warp tiles that are cut off; a multiple of Shape::group_warps
 /// A multiprocessor has four quarters. Warp n runs on quarter n % 4.
 constexpr int quarters = 4;
 
-/// Bytes of a k-tile of A and B of a product with particle x alone.
+/// Returns the size of a k-tile of A and B for a product in which particle x stands alone, bytes.
 std::int64_t k_tile_bytes(const Shape& shape, const std::array<int, 3>& warps, int x) {
   const auto particles = [&](int q) {
     return std::int64_t{warps[static_cast<std::size_t>(q)]} * shape.warp_tile[static_cast<std::size_t>(q)];
@@ -51,9 +52,10 @@ double CtaTiling::cta_tile_cost(const std::array<int, 3>& warps) const {
   const int count = warps[0] * warps[1] * warps[2];
   const double busiest = static_cast<double>((count + quarters - 1) / quarters) /
                          static_cast<double>((shape_.warps + quarters - 1) / quarters);
-  // A single warp on a quarter waits for its operands.
+  // If a quarter has a single warp, it waits for the operands of this warp.
   const double waiting = busiest < 1.0 ? 0.05 : 0.0;
-  // The operands of every shape that fits arrive in time. A shape with fewer bytes leaves more bandwidth to others.
+  // The operands of every CTA tile that fits arrive in time. But a CTA tile with fewer bytes leaves more bandwidth to
+  // others.
   const double bytes =
       0.02 * static_cast<double>(mean_stage_bytes(shape_, warps)) / static_cast<double>(shape_.stage_bytes);
   return 0.04 + 0.94 * busiest + waiting + bytes;
@@ -145,7 +147,7 @@ double append_cta_tiles(std::uint32_t task_number, const TaskData& task, SpinFor
   const auto extent = [&](std::size_t q) { return static_cast<int>(task.extent[q]); };
   struct HoleBlocks {
     std::array<int, 3> block;
-    double elements;  ///< for one set of particles, in units of full targets
+    double elements;  ///< number of elements for one a, b, c, in units of full targets
   };
   const auto equal_blocks = [&](const std::array<int, 3>& block) {
     CtaTile cta_tile{};

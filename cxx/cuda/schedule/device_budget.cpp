@@ -20,21 +20,23 @@ namespace trifuse::gpu {
 namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
-/// Memory that is left to the driver and to other programs.
+/// Memory that is left to the driver and to other programs, bytes.
 constexpr std::int64_t reserve_bytes = 512 * mib;
 constexpr std::int64_t least_slot_bytes = 32 * mib;
-/// Memory for panels beyond the upper bound of all panels.
+/// The panel cache may be larger than the upper bound of all panels by this number of bytes.
 constexpr std::int64_t spare_panel_bytes = 64 * mib;
-/// The buffers of more than `fewest_workers` workers may take the budget divided by this number.
+/// If there are more than `fewest_workers` workers, their buffers may take the budget divided by this number.
 constexpr std::int64_t worker_part = 10;
-/// Memory for particles of made rows. It holds the whole panel, or a part with enough rows for fast products.
+/// Buffer for the products that make rows of panels, bytes. It has room for a whole panel, or for enough rows for fast
+/// products.
 constexpr std::int64_t usual_made_rows = 256 * mib;
-/// Slabs of factors may take the memory beside the fixed buffers divided by this number.
+/// Slabs of factors may take the memory beside the fixed buffers, divided by this number.
 constexpr std::int64_t slab_part = 2;
 /// Share of the memory for panels that one launch may use.
 constexpr double launch_share = 0.45;
 
-/// Predictions ask for tile spaces whose panels no memory holds.
+/// Returns bytes as an integer, at most the largest one. Predictions ask for tile spaces whose panels fit into no
+/// memory.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
 }
@@ -43,7 +45,8 @@ double padded(std::int64_t extent, std::int64_t size) {
   return static_cast<double>(ceil_div(extent, size) * size);
 }
 
-/// The longest panel rows: k-tiles on the device, contracted indices on the host, particles, holes.
+/// The lengths of the longest panel rows: in k-tiles on the device, in contracted indices on the host, and in the
+/// particles and the holes of the latter.
 struct LongestRows {
   std::int64_t k_tiles = 1, host = 1, particles = 0, holes = 0;
 };
@@ -62,7 +65,7 @@ LongestRows longest_rows(const TileSpace& tiles, SpinFormulation formulation, in
   return rows;
 }
 
-/// Sets the demand of slabs of factors.
+/// Sets the members of `demand` for slabs of factors.
 void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t auxiliary, PanelDemand& demand) {
   std::int64_t largest_vv = 0, largest_ov = 0, largest_oo = 0;
   const auto add = [&](const PanelKey& key, std::int64_t& largest) {
@@ -90,14 +93,14 @@ void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t
       std::min(demand.slabs, products * (std::max({largest_vv, largest_ov, largest_oo}) + largest_ov));
 }
 
-/// Sets the means of panels over particle tiles. `left`, `right`, `vvoo`: bytes of these panels for all orders of the
-/// tiles and all spins. `hole_tiles`, `particle_tiles`: their numbers.
+/// Sets the mean sizes of panels over particle tiles. `left`, `right`, `vvoo`: bytes of these panels for all orders of
+/// the tiles and all spins. `hole_tiles`, `particle_tiles`: numbers of tiles.
 void set_means(double left, double right, double vvoo, double hole_tiles, double particle_tiles, bool adapted,
                PanelDemand& demand) {
   const double of_holes = 1.0 + 1.0 / std::max(1.0, hole_tiles), tiles = std::max(1.0, particle_tiles),
                of_particles = 1.0 + 1.0 / tiles;
-  // Spin-adapted panels of coinciding tiles are packed in both orders. Of spin orbitals, one order of two holes or two
-  // particles is enough, and the spin is conserved.
+  // Spin-adapted panels with equal tiles are packed in both orders. For spin orbitals one order of two holes or two
+  // particles is enough, and spin is conserved.
   demand.left_of_tile = left / tiles * (adapted ? of_holes : 3.0 / 8.0);
   demand.right_of_pair = right / (tiles * tiles) * (adapted ? of_particles : 3.0 / 8.0);
   demand.vvoo_of_pair = vvoo / (tiles * tiles) * (adapted ? of_holes * of_particles / 2.0 : 3.0 / 32.0);
@@ -107,7 +110,7 @@ void set_means(double left, double right, double vvoo, double hole_tiles, double
 bool is_smallest(const TileSizes& sizes) {
   return sizes.holes <= hole_block && sizes.particles <= hole_block;
 }
-/// Halves the larger one of two sizes that are not the smallest, to a multiple of a block.
+/// Halves the larger of the two sizes that is not yet the smallest possible, to a multiple of a hole group.
 TileSizes smaller(const TileSizes& sizes) {
   const auto half = [](std::int64_t size) {
     return std::max<std::int64_t>(hole_block, size / 2 / hole_block * hole_block);
@@ -117,7 +120,7 @@ TileSizes smaller(const TileSizes& sizes) {
   return {holes, half(particles)};
 }
 
-/// The part of the budget for panels and slabs of factors: the budget without workers and buffers.
+/// Returns the part of the budget for panels and slabs of factors: the budget without workers and buffers.
 std::int64_t bytes_beside_buffers(std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes,
                                   const PanelDemand& demand) {
   return budget - workers * worker_bytes - panel_slots(budget, demand) * demand.slot - demand.made_rows;
@@ -188,12 +191,12 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
     (tile.space() == Space::hole ? holes : particles) += padded(tile.size, hole_block);
     (tile.space() == Space::hole ? hole_tiles : particle_tiles) += 1.0;
   }
-  // Panels of coinciding tiles are packed in both orders.
+  // Panels with equal tiles are packed in both orders.
   const double panels = hole_tiles * particle_tiles * (hole_tiles + particle_tiles);
   demand.all = whole_bytes(2 * (bytes(particles, holes) + panels * rounding));
   set_means(left(particles, holes), right(particles, holes), vvoo(particles, holes), hole_tiles, particle_tiles,
             adapted, demand);
-  // A part of a panel is one block of holes times all its other indices.
+  // A part of a panel is one hole group times all its other indices.
   const auto hole = static_cast<double>(largest_hole), particle = static_cast<double>(largest_particle);
   const double panel_part = hole_block * particle * std::max(particle, hole) * static_cast<double>(rows.host);
   const double vvoo_part = hole_block * particle * particle * hole;
@@ -201,7 +204,7 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return demand;
   add_slabs(tiles, problem.formulation, auxiliary, demand);
-  // Of a right panel, of a left panel, and of a vvoo block.
+  // Lengths of the rows of a right panel, of a left panel, and of a vvoo block.
   const double row_doubles = std::max(
       {particle * padded(rows.particles, 2), hole * padded(rows.holes, 2), hole * padded(largest_particle, 2)});
   const double block_bytes = hole_block * particle * row_doubles * sizeof(double);
@@ -225,7 +228,7 @@ std::int64_t slab_bytes(std::int64_t budget, std::int64_t workers, std::int64_t 
 }
 
 std::int64_t owned_slab_limit(std::int64_t slab_bytes, const PanelDemand& demand) {
-  // If all slabs fit, each one has its place, owned or not.
+  // If all slabs fit, each slab has its place, owned or not.
   return slab_bytes >= demand.slabs ? slab_bytes : slab_bytes - demand.slabs_at_once;
 }
 
@@ -242,7 +245,7 @@ std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand) {
 int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand) {
   if (static_cast<double>(capacity) >= demand.likely_all) return 0;
   const auto fits = [&](int block) {
-    // The panels of the last tile of c are evicted for those of the next one, so most of both are there.
+    // The panels of the last tile of c are evicted for those of the next tile, so most panels of both tiles are there.
     constexpr double tiles_of_c = 1.75;
     const double size = block, tiles = 2 * size + tiles_of_c, pairs = size * (size + 2 * tiles_of_c);
     const double needed = tiles * demand.left_of_tile + pairs * (2 * demand.right_of_pair + demand.vvoo_of_pair);
@@ -298,7 +301,7 @@ TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const O
 std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, std::int64_t memory) {
   constexpr std::int64_t part_for_task = 16, part_for_run = 2;
   TileSpace fine = tiles_with_room_for_sums(problem, tiles, BulkKernels::shapes, memory / part_for_run);
-  // Panels of a run in mixed precision must also fit in double precision.
+  // The sample of mixed precision runs in double precision, so its panels must fit, too.
   if (panel_demand(problem, fine, format_of<Fp64>()).largest_task > memory / part_for_task) return std::nullopt;
   return fine;
 }

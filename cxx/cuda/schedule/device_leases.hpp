@@ -36,20 +36,20 @@ class DeviceLeases {
     std::vector<Demand> demands_;
   };
 
-  /// Returns the bytes of a GPU that are free if no other run of this process uses it. `ask`: returns the bytes that
-  /// the GPU reports as free now; called if no run uses the GPU.
+  /// Returns the bytes of a GPU that are free if no other run of this process uses it. `ask` returns the bytes that the
+  /// GPU reports as free now; it is called if no run uses the GPU.
   std::int64_t free_bytes(int device, const std::function<std::int64_t()>& ask);
 
   /// Leases memory on all GPUs of a run. Waits until it is free, or until no other run uses these GPUs. Runs get memory
-  /// in the order in which they ask. free_bytes() must have been called for each GPU. `stop`: throws Interrupted soon
-  /// after it becomes true; null: never.
+  /// in the order in which they ask. free_bytes() must have been called for each GPU. Throws Interrupted soon after
+  /// `*stop` becomes true; `stop` may be null.
   Lease lease(std::vector<Demand> demands, const std::atomic<bool>* stop);
 
  private:
   struct Memory {
     std::int64_t free = 0;    ///< bytes that are free while no run uses the GPU
     std::int64_t leased = 0;  ///< bytes of the leases of all runs
-    int runs = 0;             ///< runs that have a lease
+    int runs = 0;             ///< number of runs that have a lease
   };
 
   bool fits(const std::vector<Demand>& demands) const;
@@ -57,8 +57,8 @@ class DeviceLeases {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<int, Memory> memory_;    ///< by number of the GPU
-  std::list<const void*> waiting_;  ///< runs that ask for memory, the first one first
+  std::map<int, Memory> memory_;    ///< key: number of the GPU
+  std::list<const void*> waiting_;  ///< runs that wait for memory, in the order in which they asked
 };
 
 }

@@ -11,19 +11,20 @@
 ///
 /// The four warps of a group differ in c: warp n of a group has c = n. Its warp tile has 4 values of a, 8 of b and one
 /// of c. The instruction multiplies 64 lines of a unit by the lines of one or two other units (see SplitHalfBlocks),
-/// and a warp computes 16 of the 64 lines. So the units with c give the 64 lines in every product:
+/// and each warp computes 16 of the 64 lines. So in every product the 64 lines come from the unit with c:
 ///
 ///     particle alone in A    64 lines of each instruction                     other lines
 ///     a                      unit of B (b, c); two instructions for 8 b       unit of A (a)
 ///     b                      unit of B (a, c)                                 two units of A (b)
 ///     c                      unit of A (c)                                    two units of B (a, b)
 ///
-/// Lane 4 r + q holds in register 4 n + e of an instruction the element of line r + 8 (e / 2) of the warp's 16 lines
-/// and of line 8 n + 2 q + e % 2 of the other ones. From these maps follows the arrangement: which bit of the element's
-/// indices is which bit of the lane and of the register.
+/// Register 4 n + e of an instruction in lane 4 r + q holds the element of line r + 8 (e / 2) of the warp's 16 lines
+/// and of line 8 n + 2 q + e % 2 of the other lines. The arrangement follows from these maps. It says which bit of the
+/// element's indices is which bit of the lane or of the register.
 namespace trifuse::gpu {
 
-/// A bit of the indices of an element: of a hole i, j, k (two bits each), or of a particle a (two bits) or b (three).
+/// Number of a bit in the indices of an element. Each of the holes i, j, k has two bits, particle a has two, and b has
+/// three.
 using IndexBit = int;
 constexpr TRIFUSE_HOST_DEVICE IndexBit hole_bit(int hole, int bit) {
   return 2 * hole + bit;
@@ -36,13 +37,15 @@ constexpr TRIFUSE_HOST_DEVICE IndexBit bit_of_b(int bit) {
 }
 inline constexpr int index_bits = 11, register_bits = 6;
 
-/// The bits of an element's indices that number its lane and its register. Lowest bits first, four bits for each.
+/// The index bits that make up the number of the lane and of the register of an element: IndexBit n in bits 4 n to 4 n
+/// + 3.
 struct Arrangement {
   std::uint64_t lane = 0, reg = 0;
 
   constexpr TRIFUSE_HOST_DEVICE IndexBit of_lane(int bit) const { return static_cast<int>(lane >> 4 * bit & 15u); }
   constexpr TRIFUSE_HOST_DEVICE IndexBit of_register(int bit) const { return static_cast<int>(reg >> 4 * bit & 15u); }
-  /// The bit of the lane, or of the register, that is this index bit; -1 if there is none.
+  /// The functions return the number of the bit of the lane, or of the register, that is this index bit; -1 if there is
+  /// none.
   constexpr TRIFUSE_HOST_DEVICE int lane_bit_of(IndexBit wanted) const { return find(lane, lane_bits, wanted); }
   constexpr TRIFUSE_HOST_DEVICE int register_bit_of(IndexBit wanted) const { return find(reg, register_bits, wanted); }
 
@@ -61,7 +64,7 @@ constexpr TRIFUSE_HOST_DEVICE std::uint64_t packed_bits(IndexBit b0, IndexBit b1
   return at(b0, 0) | at(b1, 1) | at(b2, 2) | at(b3, 3) | at(b4, 4) | at(b5, 5);
 }
 
-/// The arrangement during a product. `axes`: the particle and the hole that stand alone.
+/// Returns the arrangement during a product. `axes`: the particle and the hole that stand alone.
 constexpr TRIFUSE_HOST_DEVICE Arrangement arrangement(const ProductAxes& axes) {
   const int y = axes.hole, p = first_other(y), q = second_other(y);
   const IndexBit y0 = hole_bit(y, 0), y1 = hole_bit(y, 1), p0 = hole_bit(p, 0), p1 = hole_bit(p, 1),
@@ -78,23 +81,23 @@ constexpr TRIFUSE_HOST_DEVICE Arrangement arrangement(const ProductAxes& axes) {
           packed_bits(bit_of_a(0), p1, bit_of_a(1), bit_of_b(0), bit_of_b(1), bit_of_b(2))};
 }
 
-/// The register of particles a and b of the warp tile in a lane, after a product in which c stands alone in A. Lanes,
-/// and the half, are those of accumulator_layout.hpp.
+/// Returns the register of particles a and b of the warp tile in a lane, after a product in which c stands alone in A.
+/// Lanes, and the half, are those of accumulator_layout.hpp.
 constexpr TRIFUSE_HOST_DEVICE int register_of_particles(int a, int b, int half) {
   return b * 8 + a / 2 * 4 + half * 2 + a % 2;
 }
 
 /// How the lanes of a warp move all elements from one arrangement to another one.
 ///
-/// Some index bits, the entering ones, number the register before and the lane afterwards; as many leaving ones number
-/// the lane before and the register afterwards. Let s be their number, 0 to 2. Registers that differ only in the
-/// entering bits are exchanged together, in 2^s rounds. In round t a lane gives the register whose entering bits are
-/// `given(lane) ^ t`, reads from `source_lane(lane, t)`, and stores what it reads in the register whose leaving bits
-/// are `stored(lane) ^ t`.
+/// Entering bits are index bits that belong to the register before the change and to the lane afterwards. Leaving bits
+/// are index bits that belong to the lane before and to the register afterwards. There are equally many of both, s = 0
+/// to 2. Registers that differ only in the entering bits are exchanged together, in 2^s rounds. In round t a lane gives
+/// the register whose entering bits are `given(lane) ^ t`, reads from `source_lane(lane, t)`, and stores what it reads
+/// in the register whose leaving bits are `stored(lane) ^ t`.
 struct ArrangementChange {
   Arrangement from, to;
 
-  /// True if index bit `bit` of the register before becomes a bit of the lane.
+  /// Returns true if bit `register_bit` of the register before the change is an entering bit.
   constexpr TRIFUSE_HOST_DEVICE bool enters(int register_bit) const {
     return to.lane_bit_of(from.of_register(register_bit)) >= 0;
   }
@@ -103,7 +106,8 @@ struct ArrangementChange {
     for (int b = 0; b < register_bits; ++b) count += enters(b) ? 1 : 0;
     return count;
   }
-  /// The n-th entering bit: its bit of the register before. The n-th leaving bit: its bit of the register afterwards.
+  /// entering() returns the position of the n-th entering bit in the register before the change. leaving() returns the
+  /// position of the n-th leaving bit in the register afterwards.
   constexpr TRIFUSE_HOST_DEVICE int entering(int n) const {
     for (int b = 0; b < register_bits; ++b) {
       if (enters(b) && n-- == 0) return b;
@@ -116,7 +120,8 @@ struct ArrangementChange {
     }
     return -1;
   }
-  /// Leaving bits of the lane before the change, and entering bits of the lane afterwards.
+  /// given() returns the values of the leaving bits in the number of a lane before the change. stored() returns the
+  /// values of the entering bits in the number of a lane afterwards.
   constexpr TRIFUSE_HOST_DEVICE int given(int lane) const {
     int value = 0;
     for (int n = 0; n < moved_bits(); ++n) value |= (lane >> from.lane_bit_of(to.of_register(leaving(n))) & 1) << n;
@@ -145,8 +150,9 @@ struct ArrangementChange {
     }
     return source;
   }
-  /// given(), stored() and source_lane() are linear: the result for a lane is the XOR of those for the bits of its
-  /// number. That for round t is the one for round 0, XOR that of lane 0. Here are the results for single bits.
+  /// given(), stored() and source_lane() are linear: the result for a lane is the XOR of the results for the bits of
+  /// its number. The result for round t is the result for round 0, XOR the result for lane 0 in round t. These
+  /// functions return the results for single bits.
   constexpr std::array<unsigned, lane_bits> given_columns() const {
     return columns([this](int lane) { return given(lane); });
   }
@@ -156,23 +162,23 @@ struct ArrangementChange {
   constexpr std::array<unsigned, lane_bits> source_columns() const {
     return columns([this](int lane) { return source_lane(lane, 0); });
   }
-  /// True if every lane reads from itself in round 0.
+  /// Returns true if each lane reads from itself in round 0.
   constexpr TRIFUSE_HOST_DEVICE bool first_round_is_local() const {
     for (int lane = 0; lane < 32; ++lane) {
       if (source_lane(lane, 0) != lane) return false;
     }
     return true;
   }
-  /// True if one bit of the lane and one of the register change places. A lane then keeps half of its numbers in their
-  /// registers.
+  /// Returns true if one bit of the lane and one bit of the register change places. Then each lane keeps half of its
+  /// numbers in their registers.
   constexpr TRIFUSE_HOST_DEVICE bool exchanges_pairs() const {
     bool same = moved_bits() == 1 && first_round_is_local();
     for (int lane = 0; lane < 32; ++lane) same = same && given(lane) == stored(lane);
     return same;
   }
-  /// Register before the change of group `group`, 0..2^(6-s)-1, with these entering bits. Register afterwards of the
-  /// same elements, with these leaving bits. The bits of the group are the index bits that stay in the register, in the
-  /// order before the change.
+  /// source_register() returns a register before the change, given by its entering bits and its group, 0..2^(6-s)-1.
+  /// target_register() returns a register afterwards, given by its leaving bits and its group. The group is the number
+  /// whose bits are the index bits that stay in the register, in their order before the change.
   constexpr TRIFUSE_HOST_DEVICE int source_register(int group, int entering_bits) const {
     int value = 0, of_group = 0, moved = 0;
     for (int b = 0; b < register_bits; ++b) {

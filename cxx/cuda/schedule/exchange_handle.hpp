@@ -5,7 +5,8 @@
 
 namespace trifuse::gpu {
 
-/// What a GPU exports to the GPUs of its host: handles of memory without blanks, empty if it exports no such memory.
+/// What a GPU exports to the GPUs of its host. A handle of memory is a text without blanks. It is empty if the GPU
+/// exports no such memory.
 struct ExportedMemory {
   std::string panels;           ///< memory of all packed panels that the GPU owns
   std::string slabs;            ///< memory of the first slabs of factors that the GPU owns
@@ -13,10 +14,10 @@ struct ExportedMemory {
   bool operator==(const ExportedMemory&) const = default;
 };
 
-/// Writes the text that the ranks of a host send to each other; empty if nothing is exported. `description`: of the
-/// operands; GPUs exchange panels only if their descriptions are the same.
+/// Returns the text that the ranks of a host send to each other; empty if nothing is exported. `description` describes
+/// the operands; GPUs exchange panels only if their descriptions are the same.
 std::string write_handle(const std::string& description, const ExportedMemory& exported);
-/// Reads this text. Returns empty handles if the text has another description or is not complete.
+/// Reads a text of write_handle(). Returns empty handles if the text has another description or is incomplete.
 ExportedMemory read_handle(const std::string& description, const std::string& text);
 
 }

@@ -8,10 +8,10 @@ namespace {
 
 constexpr double tera = 1e12, giga = 1e9;
 
-/// Shares of the FP16 peak that m16n8k16 reaches. Hopper: 566 to 600 of 989 TF/s were measured; only other instructions
-/// reach the peak. For the B200, whose peak needs such instructions, too, the same share is assumed.
+/// Fractions of the FP16 peak that m16n8k16 reaches. On Hopper 566 to 600 of 989 TF/s were measured; only other
+/// instructions reach the peak. This is also true for the B200, so the same fraction is assumed for it.
 constexpr double share_of_mma = 0.6, full = 1.0;
-/// Links: measured on an H200 for PCI Express 5; half of it for PCI Express 4.
+/// Rates of links. The rate of PCI Express 5 was measured on an H200. PCI Express 4 has about half of it.
 constexpr double pcie5 = 55 * giga, pcie4 = 25 * giga;
 
 // Sources, all of NVIDIA: h200, h100: data sheets of H200 and H100 (SXM; PCIe); h100-pcie: NVIDIA H100 Tensor Core GPU
@@ -21,7 +21,7 @@ constexpr double pcie5 = 55 * giga, pcie4 = 25 * giga;
 // with FP32 sums. a6000: NVIDIA Ampere GA102 GPU Architecture, appendix A (RTX A6000). b200: data sheet of HGX B200, an
 // eighth of its rates. gb10: data sheet of DGX Spark and Hot Chips 2025: 31 TF/s of FP32, 1000 TF/s of FP4 with
 // sparsity, an eighth of which is the FP16 rate without; 128 GB that the host uses, too. A copy reads and writes the
-// memory, so half of its rate is that of the link. Free memory was measured on an H200, an H100 and A100s. For other
+// memory, so the link has half of the memory's rate. Free memory was measured on an H200, an H100 and A100s. For other
 // models it is the memory that their drivers report, minus half a gigabyte.
 constexpr std::array models = {
     GpuModel{"h200", "H200", 132, 66.9 * tera, 33.5 * tera, 66.9 * tera, 989.4 * tera, share_of_mma, true, 138.5,
@@ -58,8 +58,8 @@ const GpuModel* gpu_model_of(std::string_view device_name) {
   for (const GpuModel& model : models) {
     const std::size_t at = device_name.find(model.device_name);
     if (at == std::string_view::npos) continue;
-    // A longer name is another model: "RTX 4090 D", "RTX 5090 Laptop GPU". But the name of a data-centre GPU may end
-    // with its board.
+    // A longer name belongs to another model, e.g. "RTX 4090 D" or "RTX 5090 Laptop GPU". But the name of a data-centre
+    // GPU may end with the kind of board.
     const std::string_view rest = device_name.substr(at + std::string_view(model.device_name).size());
     if (rest.empty() || rest.front() == '-' || rest.starts_with(" 80GB") || rest.starts_with(" HBM3")) return &model;
   }

@@ -18,24 +18,25 @@ struct GpuModel {
   double half_share;        ///< fraction of `half_matrix` that the instruction m16n8k16 reaches
   bool wgmma;               ///< true: the kernel in mixed precision is the one with the instruction wgmma
   double free_memory;       ///< free memory of a GPU that nobody uses, GiB
-  double memory_rate;       ///< of the memory of the GPU, bytes per second
-  double link;              ///< from the host to the GPU, bytes per second
+  double memory_rate;       ///< rate of the memory of the GPU, bytes per second
+  double link;              ///< rate from the host to the GPU, bytes per second
 
-  /// Peak of products in mixed precision: three products of FP16 numbers for each product.
+  /// Returns the peak of products in mixed precision: three products of FP16 numbers for each product.
   double mixed_peak() const { return half_matrix * half_share / 3.0; }
 };
 
-/// All known models. The first one is the H200, on which kernels were measured.
+/// Returns all known models. The first one is the H200, on which kernels were measured.
 std::span<const GpuModel> gpu_models();
-/// The model of a device. `device_name`: as CUDA names it, e.g. "NVIDIA H200". Returns null if the model is not known.
+/// Returns the model of a device. `device_name`: the name by CUDA, e.g. "NVIDIA H200". Returns null if the model is not
+/// known.
 const GpuModel* gpu_model_of(std::string_view device_name);
 
-/// Predicted rates of the kernels on a model, operations per second. The kernels are assumed to reach the same
-/// fractions of its peaks as on the H200, the only model on which they were measured.
+/// Predicted rates of the kernels on a model, operations per second. It is assumed that the kernels reach the same
+/// fractions of the peaks as on the H200, on which alone they were measured.
 struct KernelRates {
   double in_double, mixed;
 
-  /// True if the rate in double precision is less than a tenth of that in mixed precision.
+  /// Returns true if the rate in double precision is less than a tenth of that in mixed precision.
   bool double_is_slow() const { return in_double < 0.1 * mixed; }
 };
 KernelRates kernel_rates(const GpuModel& model);
@@ -55,7 +56,7 @@ struct MixedKernelModel {
 };
 inline constexpr MixedKernelModel measured_with_wgmma{{194e12, 194e12}, {8.9e-6, 28.1e-6}},
     measured_with_mma{{145e12, 121e12}, {16.3e-6, 17.5e-6}};
-/// The kernel in mixed precision that a model runs.
+/// Returns the kernel in mixed precision that a model runs.
 constexpr const MixedKernelModel& mixed_kernel(const GpuModel& model) {
   return model.wgmma ? measured_with_wgmma : measured_with_mma;
 }

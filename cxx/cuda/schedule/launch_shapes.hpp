@@ -8,7 +8,7 @@
 /// The configurations of all compiled kernels. Kernels, host code, predictions and tests take their shapes from here.
 namespace trifuse::gpu {
 
-/// Configurations of which a device can run several, the best first.
+/// A list of configurations, the best one first. A device may be able to run several of them.
 template <typename... Configs>
 struct ConfigurationList {
   static constexpr std::array<Shape, sizeof...(Configs)> shapes = {shape_of<Configs>()...};

@@ -21,9 +21,9 @@
 /// what one instruction needs, without bank conflicts and without moves between registers.
 ///
 ///     operand                      packed panel, C order                              last index
-///     left panel  (p, h, h')       [block of h, block of h', k-tile, p, element]      k-tile of 16 rows (h, h')
-///     right panel (p, p', h)       [block of h, k-tile, p, pair of p', element]       k-tile of 8 columns (h, p')
-///     vvoo block  (p, p', h, h')   [block of h, block of h', p, p', element]          4 x 4 holes (h, h')
+///     left panel  (p, h, h')       [group of h, group of h', k-tile, p, element]      k-tile of 16 rows (h, h')
+///     right panel (p, p', h)       [group of h, k-tile, p, pair of p', element]       k-tile of 8 columns (h, p')
+///     vvoo block  (p, p', h, h')   [group of h, group of h', p, p', element]          4 x 4 holes (h, h')
 ///
 /// A vvoo block has two particles and two holes: integrals, or t2 beside f_ov. Two indices of one kind stand in the
 /// order of their positions in a task.
@@ -32,28 +32,28 @@
 /// blocks are doubles. In some precisions numbers are scaled; then a k-tile ends with its scale, see scale_groups.hpp.
 namespace trifuse::gpu {
 
-/// Hole indices are divided into blocks of this many. At the end of an orbital tile, zeros fill up the block.
+/// Number of holes in a hole group. Zeros fill up the last hole group of an orbital tile.
 inline constexpr int hole_block = 4;
 /// Number of particles in a fragment of B.
 inline constexpr int particle_pair = 2;
 
-/// n / size, rounded up.
+/// Returns n / size, rounded up.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t ceil_div(std::int64_t n, std::int64_t size) {
   return (n + size - 1) / size;
 }
 
-/// A line of a unit of B, see SingleFragments: its particles, counted from the first ones of the unit, and its hole in
-/// the block.
+/// A line of a unit of B, see SingleFragments: its two particles, counted from the first ones of the unit, and its hole
+/// in the hole group.
 struct UnitLine {
   int first, second, hole;
 };
 
-/// The units in which the panels of a precision are packed: here each fragment of A and of B is a unit. A precision may
-/// pack several fragments as one unit. Then a panel has whole units, and zeros stand for particles beyond its end.
+/// The units in which panels are packed. Here each fragment of A and of B is a unit. Other precisions may pack several
+/// fragments as one unit. Then zeros stand for the particles of the last unit beyond the end of the panel.
 struct SingleFragments {
   static constexpr int a_particles = 1;                        ///< particles of a unit of A
   static constexpr int b_first = 1, b_second = particle_pair;  ///< particles p and p' of a unit of B
-  /// Line 0..7 of a unit of B: a column of the fragment.
+  /// Returns the indices of line 0..7 of a unit of B, a column of the fragment.
   static constexpr TRIFUSE_HOST_DEVICE UnitLine b_line(int line) {
     return {0, line % particle_pair, line / particle_pair};
   }
@@ -65,32 +65,34 @@ struct Fp64 : SingleFragments {
   static constexpr const char* name = "fp64";  ///< no other precision has this name
   using Operand = double;                      ///< an element of a packed left or right panel
   using Accumulator = double;
-  /// Elements that are stored for each number of a panel. The number is the sum of its slices.
+  /// Number of elements that are stored for each number of a panel, its slices. Their sum is the number.
   static constexpr int slices = 1;
-  static constexpr int rows = hole_block * hole_block;        ///< of a fragment of A
-  static constexpr int columns = hole_block * particle_pair;  ///< of a fragment of B
+  static constexpr int rows = hole_block * hole_block;        ///< rows of a fragment of A
+  static constexpr int columns = hole_block * particle_pair;  ///< columns of a fragment of B
   static constexpr int k_step = 8;                            ///< contracted indices of one instruction
   static constexpr int k_tile_steps = 2;                      ///< k-steps of a k-tile
   static constexpr int k_tile_depth = k_step * k_tile_steps;  ///< contracted indices
-  /// Elements at the end of a k-tile that are its scale; 0: the numbers are not scaled.
+  /// Number of elements at the end of a k-tile that are its scale; 0 if the numbers are not scaled.
   static constexpr int scale_elements = 0;
-  /// Elements in the k-tile of one unit of A, of B.
+  /// Number of elements in the k-tile of one unit of A, and of one unit of B.
   static constexpr int a_k_tile = slices * rows * k_tile_depth, b_k_tile = slices * columns * k_tile_depth;
 
-  /// Slice `slice` of the number `x`.
+  /// Returns slice `slice` of the number `x`.
   static constexpr TRIFUSE_HOST_DEVICE Operand slice_of(double x, [[maybe_unused]] int slice) { return x; }
 
-  /// Offset of (row, k) in the k-tile of a fragment of A: [k / 4, lane, row / 8] with lane = 4 (row % 8) + k % 4.
+  /// Returns the offset of (row, k) in the k-tile of a fragment of A: [k / 4, lane, row / 8] with lane = 4 (row % 8) +
+  /// k % 4.
   static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k, [[maybe_unused]] int slice) {
     const int lane = row % 8 * 4 + k % 4;
     return (k / 4 * 32 + lane) * 2 + row / 8;
   }
-  /// Offset of (k, column) in the k-tile of a fragment of B: [k / 8, lane, k % 8 / 4] with lane = 4 column + k % 4.
+  /// Returns the offset of (k, column) in the k-tile of a fragment of B: [k / 8, lane, k % 8 / 4] with lane = 4 column
+  /// + k % 4.
   static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column, [[maybe_unused]] int slice) {
     const int lane = column * 4 + k % 4;
     return (k / k_step * 32 + lane) * 2 + k % k_step / 4;
   }
-  /// Inverse maps: slice, row or column, and k, of an offset in a k-tile.
+  /// The inverse maps return the slice, the row or column, and k of an offset in a k-tile.
   static constexpr TRIFUSE_HOST_DEVICE int a_slice(int) { return 0; }
   static constexpr TRIFUSE_HOST_DEVICE int b_slice(int) { return 0; }
   static constexpr TRIFUSE_HOST_DEVICE int a_row(int element) { return element % 64 / 8 + element % 2 * 8; }
@@ -103,15 +105,16 @@ struct Fp64 : SingleFragments {
 
 /// The numbers of a Precision that host code plans with. Precisions may have equal sizes; their names differ.
 struct OperandFormat {
-  std::string_view name;                        ///< of the precision; a string literal
+  std::string_view name;                        ///< name of the precision; a string literal
   std::int32_t k_step;                          ///< contracted indices of one instruction
   std::int32_t k_tile_depth;                    ///< contracted indices of a k-tile
-  std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< k-tile of one unit of A, of B
+  std::int32_t a_k_tile_bytes, b_k_tile_bytes;  ///< size of the k-tile of one unit of A, of B
   std::int32_t a_particles, b_first, b_second;  ///< particles of a unit, see SingleFragments
   auto operator<=>(const OperandFormat&) const = default;
-  /// Bytes that a left or right panel takes for each number, all slices together, without scales.
+  /// Returns the size of a number in a left or right panel, all slices together, without scales, bytes.
   constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * b_first * b_second * k_tile_depth); }
-  /// Bytes of a k-tile of A for each particle, and of a k-tile of B for each particle p and each pair of particles p'.
+  /// The functions return the bytes of a k-tile of A for each particle, and of a k-tile of B for each particle p and
+  /// each pair of particles p'.
   constexpr int a_bytes_per_particle() const { return a_k_tile_bytes / a_particles; }
   constexpr int b_bytes_per_pair() const { return b_k_tile_bytes / (b_first * b_second / particle_pair); }
 };
@@ -134,34 +137,34 @@ constexpr OperandFormat format_of() {
 /// The format of vvoo blocks in every precision.
 inline constexpr OperandFormat vvoo_format = format_of<Fp64>();
 
-/// How a panel is copied from strided rows in the host's layout (the source) to the packed layout. The positions of a
+/// How a panel is copied from the source, strided rows in the host's layout, to the packed layout. The positions of a
 /// panel's indices are p, h, h' for a left panel, p, p', h for a right panel, and p, p', h, h' for a vvoo block.
 ///
-/// The source may hold a part of the panel only: the hole indices [outer_begin, outer_begin + outer_count) of position
-/// `outer`, all values of the other indices. Its first element is that of hole `outer_begin`.
+/// The source may be a part of the panel: the holes [outer_begin, outer_begin + outer_count) at position `outer`, and
+/// all values of the other indices. It begins at hole `outer_begin`.
 struct Packing {
   PanelKind kind;
-  std::int32_t extent[4];                 ///< [position] of the whole panel
-  std::int64_t stride[4];                 ///< [position] doubles in the source
+  std::int32_t extent[4];                 ///< [position] extent of the whole panel
+  std::int64_t stride[4];                 ///< [position] stride in the source, doubles
   std::int32_t contracted;                ///< contracted indices, contiguous in the source; 1 for a vvoo block
   std::int32_t outer;                     ///< a position of a hole
   std::int32_t outer_begin, outer_count;  ///< outer_begin is a multiple of `hole_block`
 };
 
-/// K-tiles that cover `contracted` contracted indices.
+/// Returns the number of k-tiles that cover `contracted` contracted indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t k_tile_count(std::int64_t contracted) {
   return ceil_div(contracted, Precision::k_tile_depth);
 }
 
-/// The sizes from which packed_size() follows. Its result has the unit of the last three.
+/// The sizes from which packed_size() computes its result. The result has the unit of the last three sizes.
 struct PackedSizes {
   int k_tile_depth;                    ///< contracted indices of a k-tile
   int a_particles, b_first, b_second;  ///< particles of a unit, see SingleFragments
   int a_k_tile, b_k_tile, vvoo_holes;  ///< size of the k-tile of a unit of A, of B, and of 4 x 4 holes of a vvoo block
 };
 
-/// Size of the whole packed panel, zeros included.
+/// Returns the size of the whole packed panel, zeros included.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const PackedSizes& sizes) {
   switch (p.kind) {
     case PanelKind::left:
@@ -181,22 +184,22 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const P
          sizes.vvoo_holes;
 }
 
-/// Elements of the whole packed panel, zeros included.
+/// Returns the number of elements of the whole packed panel, zeros included.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p) {
   return packed_size(p, {Precision::k_tile_depth, Precision::a_particles, Precision::b_first, Precision::b_second,
                          Precision::a_k_tile, Precision::b_k_tile, hole_block * hole_block});
 }
 
-/// Bytes of the whole packed panel, zeros included.
+/// Returns the size of the whole packed panel, zeros included, bytes.
 constexpr std::int64_t packed_bytes(const Packing& p, const OperandFormat& format) {
   return packed_size(p,
                      {format.k_tile_depth, format.a_particles, format.b_first, format.b_second, format.a_k_tile_bytes,
                       format.b_k_tile_bytes, hole_block * hole_block * static_cast<int>(sizeof(double))});
 }
 
-/// Offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, unit of p), in elements. `h2_blocks`,
-/// `k_tiles`, `units`: extents of these indices.
+/// Returns the offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, unit of p), in elements.
+/// `h2_blocks`, `k_tiles`, `units`: extents of these indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t left_k_tile(std::int64_t h1_block, std::int64_t h2_blocks,
                                                        std::int64_t h2_block, std::int64_t k_tiles, std::int64_t k_tile,
@@ -204,8 +207,8 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t left_k_tile(std::int64_t h1_block, st
   return (((h1_block * h2_blocks + h2_block) * k_tiles + k_tile) * units + unit) * Precision::a_k_tile;
 }
 
-/// Offset in a packed right panel of the k-tile of (h_block, k_tile, unit of p, unit of p'), in elements. `k_tiles`,
-/// `units`, `units2`: extents of these indices.
+/// Returns the offset in a packed right panel of the k-tile of (h_block, k_tile, unit of p, unit of p'), in elements.
+/// `k_tiles`, `units`, `units2`: extents of these indices.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t right_k_tile(std::int64_t h_block, std::int64_t k_tiles, std::int64_t k_tile,
                                                         std::int64_t units, std::int64_t unit, std::int64_t units2,
@@ -213,8 +216,8 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t right_k_tile(std::int64_t h_block, st
   return (((h_block * k_tiles + k_tile) * units + unit) * units2 + unit2) * Precision::b_k_tile;
 }
 
-/// Offset in a packed vvoo block of the 4 x 4 holes of (h1_block, h2_block, p1, p2), in elements. `h2_blocks`, `p1s`,
-/// `p2s`: extents of these indices.
+/// Returns the offset in a packed vvoo block of the 4 x 4 holes of (h1_block, h2_block, p1, p2), in elements.
+/// `h2_blocks`, `p1s`, `p2s`: extents of these indices.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t vvoo_block(std::int64_t h1_block, std::int64_t h2_blocks,
                                                       std::int64_t h2_block, std::int64_t p1s, std::int64_t p1,
                                                       std::int64_t p2s, std::int64_t p2) {
@@ -226,16 +229,16 @@ struct PackedIndices {
   std::int64_t packed;  ///< offset in the packed panel
   int index[4];         ///< [position] see Packing
   int contracted;       ///< contracted index
-  int slice;            ///< of the number, see Precision::slices; 0 in a vvoo block
+  int slice;            ///< number of the slice, see Precision::slices; 0 in a vvoo block
   bool inside;          ///< false: the element only fills up a fragment and is zero, or it is part of a scale
 };
 
-/// The n-th of the packed_size_of_part(p) elements that are filled from the source of `p`.
+/// Returns element n of the packed_size_of_part(p) elements that are filled from the source of `p`.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std::int64_t n) {
   const int outer_blocks = static_cast<int>(ceil_div(p.outer_count, hole_block));
   const int first_block = p.outer_begin / hole_block;
-  // Blocks of each hole position in the source.
+  // Number of hole groups at a position in the source.
   const auto blocks_of_part = [&](int position) {
     return position == p.outer ? outer_blocks : static_cast<int>(ceil_div(p.extent[position], hole_block));
   };
@@ -298,7 +301,7 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
   return {packed, {index[0], index[1], index[2], index[3]}, k, slice, inside};
 }
 
-/// Returns the offset in the source of `p` of the number at these indices. `indices`: inside the panel.
+/// Returns the offset of a number in the source of `p`. `indices`: its indices, inside the panel.
 constexpr TRIFUSE_HOST_DEVICE std::int64_t raw_offset(const Packing& p, const PackedIndices& indices) {
   std::int64_t raw = indices.contracted;
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) {
@@ -307,7 +310,7 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t raw_offset(const Packing& p, const Pa
   return raw;
 }
 
-/// Elements of the packed panel that are filled from the source of `p`, zeros included.
+/// Returns the number of elements of the packed panel that are filled from the source of `p`, zeros included.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size_of_part(const Packing& p) {
   Packing part = p;

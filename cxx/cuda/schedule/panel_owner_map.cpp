@@ -12,8 +12,8 @@ namespace trifuse::gpu {
 
 PanelOwnerMap::PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
                              const std::function<int(const PanelExtent&)>& owner_of) {
-  // The two indices of one kind stand in the order of their tiles. If the tiles coincide, tasks read both orders,
-  // unless antisymmetry turns one order into the other.
+  // The two indices of one kind stand in the order of their tiles. If the tiles are equal, tasks read both orders,
+  // unless one order follows from the other by antisymmetry.
   const bool both = panels.formulation() == SpinFormulation::spin_adapted;
   const auto add_orders = [&](const PanelKey& key, int owner) {
     const std::size_t first = first_ordered_index(key.kind);

@@ -14,36 +14,37 @@
 
 namespace trifuse::gpu {
 
-/// The name of a slab of factors. Slabs have one format, and their indices one order.
+/// Returns the name of a slab of factors. All slabs have the same format and the same order of indices.
 inline PanelName slab_name(const PanelKey& key) {
   return {key, false, {}};
 }
 
-/// Which GPU of a host owns which packed panel or which slab of factors, for GPUs that can read each other's memory.
-/// The owner sends a panel to its memory once and keeps it there to the end. The other GPUs copy it from there instead
-/// of from the host. All GPUs that have the same panels in the same orbital tiles compute the same map, without
+/// The owners of packed panels, or of slabs of factors, among the GPUs of a host that can read each other's memory. The
+/// owner of a panel takes it into its memory once and keeps it there to the end. The other GPUs copy it from the owner
+/// instead of from the host. All GPUs that have the same panels in the same orbital tiles compute the same map, without
 /// communication.
 class PanelOwnerMap {
  public:
-  /// `panels`: the panels of the host. `format`: the format of the operands. `owner_of`: returns the number of the GPU
+  /// `panels`: the panels of the host. `format`: the format of the operands. `owner_of` returns the number of the GPU
   /// that owns all packed panels of a host panel with this extent; -1 if no GPU owns them.
   PanelOwnerMap(const PanelLayout& panels, const OperandFormat& format,
                 const std::function<int(const PanelExtent&)>& owner_of);
-  /// The map of slabs of factors, as slab_shape() describes them; empty if there are none. `owners`: numbers of the
-  /// GPUs that exchange slabs, in any order, with repetitions, and with -1 for no GPU. SlabDealer gives each GPU about
-  /// the same amount, wherever the memory of the host has the slabs.
+  /// Returns the map of the slabs of factors, whose shape is slab_shape(); empty if there are none. `owners`: numbers
+  /// of the GPUs that exchange slabs, in any order. It may have repetitions, and -1 for no GPU. SlabDealer gives each
+  /// GPU about the same amount, wherever the slabs are on the host.
   static PanelOwnerMap of_slabs(const PanelLayout& panels, std::span<const int> owners);
 
   struct Location {
     int owner;            ///< number of the GPU
     std::int64_t offset;  ///< bytes from the owner's first panel
-    std::int64_t bytes;   ///< of the panel
+    std::int64_t bytes;   ///< size of the panel, bytes
   };
-  /// Returns nullopt if no GPU owns the panel.
+  /// Returns the location of a panel; nullopt if no GPU owns it.
   std::optional<Location> find(const PanelName& name) const;
-  /// The panels of an owner, in the order of their offsets and without gaps. Empty if it owns none.
+  /// Returns the panels of an owner, in the order of their offsets, which have no gaps. The list is empty if it owns
+  /// none.
   const std::vector<PanelName>& panels_of(int owner) const;
-  /// Bytes of all panels of an owner.
+  /// Returns the size of all panels of an owner, bytes.
   std::int64_t bytes(int owner) const;
 
  private:
@@ -62,19 +63,20 @@ class PanelOwnerMap {
 /// Memory of a peer that this GPU can read.
 struct PeerRange {
   const std::byte* begin = nullptr;  ///< address of the owner's first panel; null if this GPU cannot read it
-  std::int64_t bytes = 0;            ///< length; the owner may have exported its first panels only
+  std::int64_t bytes = 0;            ///< length; the owner may have exported only its first panels
 };
 
 /// Where a GPU reads the packed panels or slabs that its peers own.
 class PeerPanels {
  public:
-  /// No peers.
+  /// Makes an object without peers.
   PeerPanels() = default;
-  /// `memory_of_owner` [owner]: a range without memory for the GPU itself and for peers that it cannot read.
+  /// `memory_of_owner` [owner]: the memory of each GPU; a range without memory for this GPU and for peers that it
+  /// cannot read.
   PeerPanels(std::shared_ptr<const PanelOwnerMap> owners, std::vector<PeerRange> memory_of_owner);
   /// Returns the address of a panel; null if no peer owns it in memory that this GPU can read.
   const std::byte* find(const PanelName& name) const;
-  /// From now on, this GPU cannot read the memory of the peer that owns this panel.
+  /// Notes that this GPU cannot read any more the memory of the peer that owns this panel.
   void lose_owner(const PanelName& name);
 
  private:

@@ -10,7 +10,7 @@
 /// The schedule of a kernel: the products of a target that it computes, in their order.
 ///
 /// A schedule is a type with a constexpr array `products` of ProductAxes. It is a parameter of Configuration. The host
-/// lists the products of a task by their axes, so it need not know the schedule. All that the kernel does between two
+/// lists the products of a task by their axes, so it need not know the schedule. The work of the kernel between two
 /// products follows from the schedule at compile time:
 ///
 ///     change from one product to the next    work of the kernel
@@ -21,16 +21,16 @@ namespace trifuse::gpu {
 
 /// The two indices that stand alone in the operands of a product, each 0..2 for a, b, c or i, j, k.
 struct ProductAxes {
-  int particle;  ///< in A: left panel (particle, h, h')
-  int hole;      ///< in B: right panel (p, p', hole)
+  int particle;  ///< stands alone in A, the left panel (particle, h, h')
+  int hole;      ///< stands alone in B, the right panel (p, p', hole)
 };
 
-/// A target has a product for each pair of axes. Arrays of products are [particle, hole].
+/// Number of products of a target, one for each pair of axes. Arrays of products are [particle, hole].
 inline constexpr int products_per_target = 9;
 constexpr TRIFUSE_HOST_DEVICE int product_index(int particle, int hole) {
   return particle * 3 + hole;
 }
-/// The axes of the product with this index, 0..8.
+/// Returns the axes of the product with this index, 0..8.
 constexpr ProductAxes axes_of_product(int index) {
   return {index / 3, index % 3};
 }
@@ -39,13 +39,13 @@ constexpr ProductAxes axes_of_product(int index) {
 template <typename Schedule>
 inline constexpr int product_count = static_cast<int>(Schedule::products.size());
 
-/// Product `n` of a schedule.
+/// Returns product `n` of a schedule.
 template <typename Schedule>
 constexpr ProductAxes product_axes(int n) {
   return Schedule::products[static_cast<std::size_t>(n)];
 }
 
-/// True if all axes are 0..2, no product occurs twice, and there is at least one product.
+/// Returns true if a schedule has at least one product, no product twice, and only axes 0..2.
 template <typename Schedule>
 constexpr bool is_valid_schedule() {
   bool seen[products_per_target] = {};
@@ -58,23 +58,23 @@ constexpr bool is_valid_schedule() {
   return product_count<Schedule> > 0;
 }
 
-/// Sign of a product in the spin-orbital target. It is the sign of both doubles terms with these axes.
+/// Returns the sign of a product in the spin-orbital target. It is the sign of both doubles terms with these axes.
 constexpr int product_sign(const ProductAxes& axes) {
   return -alone_sign(axes.particle, axes.hole);
 }
 
-/// True if product n + 1 of a schedule has another sign than product n.
+/// Returns true if products n and n + 1 of a schedule have different signs.
 template <typename Schedule>
 constexpr bool sign_changes_after(int n) {
   return product_sign(product_axes<Schedule>(n)) != product_sign(product_axes<Schedule>(n + 1));
 }
 
-/// In spin-orbital form no operand carries a sign. The accumulators are negated wherever the sign changes, so the
-/// accumulated target is `final_sign` times the true one.
+/// In spin-orbital form operands have no sign. The accumulators are negated wherever the sign changes. So the
+/// accumulated target is `final_sign` times the true target.
 template <typename Schedule>
 inline constexpr int final_sign = product_sign(product_axes<Schedule>(product_count<Schedule> - 1));
 
-/// One bit for each product of a schedule: 1 if its sign is not that of the last product.
+/// Returns one bit for each product of a schedule: 1 if its sign differs from the sign of the last product.
 template <typename Schedule>
 constexpr std::uint32_t other_signs() {
   std::uint32_t bits = 0;
@@ -84,7 +84,7 @@ constexpr std::uint32_t other_signs() {
   return bits;
 }
 
-/// How often lanes exchange accumulators in a schedule: how often the hole changes.
+/// Returns how often lanes exchange accumulators in a schedule, i.e. how often the hole changes.
 template <typename Schedule>
 constexpr int lane_exchanges() {
   int count = 0;
@@ -94,10 +94,10 @@ constexpr int lane_exchanges() {
   return count;
 }
 
-/// All axes of a schedule in two words, for a product whose number is known only at run time.
+/// All axes of a schedule in two words, for products whose number is not known at compile time.
 template <typename Schedule>
 struct PackedAxes {
-  static constexpr int bits = 2;  ///< for each axis
+  static constexpr int bits = 2;  ///< bits of each axis
   static constexpr std::uint32_t pack(int ProductAxes::*axis) {
     std::uint32_t word = 0;
     for (int n = 0; n < product_count<Schedule>; ++n) {
@@ -106,14 +106,14 @@ struct PackedAxes {
     return word;
   }
   static constexpr std::uint32_t particles = pack(&ProductAxes::particle), holes = pack(&ProductAxes::hole);
-  /// The axes of product `n`.
+  /// Returns the axes of product `n`.
   static constexpr TRIFUSE_HOST_DEVICE ProductAxes at(int n) {
     return {static_cast<int>(particles >> bits * n & 3u), static_cast<int>(holes >> bits * n & 3u)};
   }
 };
 
-/// The schedule of kernels in double precision: all products, with as few exchanges as three holes allow, and with few
-/// changes of the particle.
+/// The schedule of kernels in double precision: all products, with the fewest exchanges that three holes allow, and
+/// with few changes of the particle.
 struct StandardSchedule {
   static constexpr std::array<ProductAxes, 9> products = {
       {{0, 2}, {1, 2}, {2, 2}, {2, 1}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {2, 0}}};
@@ -127,7 +127,7 @@ struct RoundSchedule {
 };
 static_assert(product_count<RoundSchedule> == products_per_target && lane_exchanges<RoundSchedule>() == 2);
 
-/// True if a schedule consists of rounds: the particles 0, 1, 2 with the same hole.
+/// Returns true if a schedule consists of rounds: the particles 0, 1, 2 with the same hole.
 template <typename Schedule>
 constexpr bool has_rounds() {
   bool rounds = product_count<Schedule> % 3 == 0;

@@ -9,17 +9,17 @@
 /// tests share these functions.
 namespace trifuse::gpu {
 
-/// The k-tiles of one unit that have one scale: at most Precision::scaled_k_tiles, in sequence along the contracted
+/// The k-tiles of a unit that share a scale: at most Precision::scaled_k_tiles successive ones along the contracted
 /// index.
 struct ScaleGroup {
   std::int64_t packed;         ///< offset in the packed panel of the first k-tile, in elements
   std::int64_t k_tile_stride;  ///< elements from one k-tile to the next
   int k_tiles;
-  int first[3];    ///< [position] of the first line of the unit
+  int first[3];    ///< [position] index of the first line of the unit
   int contracted;  ///< first contracted index
 };
 
-/// Scale groups that are filled from the source of `p`, a left or right panel.
+/// Returns the number of scale groups that are filled from the source of `p`, a left or right panel.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t scale_groups_of_part(const Packing& p) {
   Packing part = p;
@@ -30,7 +30,7 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t scale_groups_of_part(const Packing& p
   return packed_size<Precision>(part) / k_tile / k_tiles * ceil_div(k_tiles, Precision::scaled_k_tiles);
 }
 
-/// The n-th of the scale_groups_of_part(p) groups.
+/// Returns group n of the scale_groups_of_part(p) groups.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int64_t n) {
   const bool left = p.kind == PanelKind::left;
@@ -68,8 +68,8 @@ constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int6
 }
 
 /// Packs scale group `n` with `lanes` lanes. The caller is lane number `lane`. `packed`: begin of the whole packed
-/// panel. `read(indices)`: returns the number at these PackedIndices. Their `packed` and `slice` are not set. It is
-/// called only for indices inside the panel. `largest_of_lanes(x)`: returns the largest x of all lanes.
+/// panel. `read(indices)` returns the number at these PackedIndices. Their members `packed` and `slice` are not set.
+/// `read` is called only for indices inside the panel. `largest_of_lanes(x)` returns the largest x of all lanes.
 template <typename Precision, typename Read, typename Largest>
 constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64_t n, int lane, int lanes,
                                                     typename Precision::Operand* packed, Read read,

@@ -13,11 +13,11 @@ struct SlabShape {
   std::int64_t length;  ///< particles d of factors_vv, else auxiliary functions Q
   constexpr std::int64_t stride() const { return even_row(length); }
   constexpr std::int64_t bytes() const { return rows * stride() * static_cast<std::int64_t>(sizeof(double)); }
-  /// Length of a padded row, in doubles.
+  /// Returns the length of a padded row, in doubles.
   static constexpr std::int64_t even_row(std::int64_t length) { return (length + 1) / 2 * 2; }
 };
 
-/// The shape of the slab with this key. `auxiliary`: number of auxiliary functions.
+/// Returns the shape of the slab with this key. `auxiliary`: number of auxiliary functions.
 inline SlabShape slab_shape(const TileSpace& tiles, std::int64_t auxiliary, const PanelKey& key) {
   const Tile& first = tiles[key.tiles[0]];
   if (key.kind == PanelKind::factors_ov) return {first.size * tiles[key.tiles[1]].size, auxiliary};

@@ -34,7 +34,7 @@ bool SlabTable::reserve(std::span<const Wanted> slabs, std::vector<Location>& lo
 std::vector<SlabTable::Location> SlabTable::locate(std::span<const Wanted> slabs) {
   std::vector<Location> locations;
   if (reserve(slabs, locations)) return locations;
-  // Either gaps between slabs of this list are in the way, or the list is too large. In empty memory there are no gaps.
+  // Either there are gaps between slabs of this list, or the list is too large. Emptying the memory removes gaps.
   while (slabs_.oldest() != nullptr) forget(PanelKey(*slabs_.oldest()));
   if (reserve(slabs, locations)) return locations;
   for (const Wanted& slab : slabs) forget(slab.key);

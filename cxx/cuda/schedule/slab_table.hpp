@@ -12,7 +12,7 @@
 
 namespace trifuse::gpu {
 
-/// The slabs of factors that a range of device memory contains, and their offsets. Knows offsets only, no memory.
+/// The slabs of factors that a range of device memory contains, and their offsets. Works with offsets only.
 class SlabTable {
  public:
   struct Wanted {
@@ -20,7 +20,7 @@ class SlabTable {
     std::int64_t bytes;  ///< always the same for one key
   };
   struct Location {
-    std::int64_t offset;  ///< in the range, bytes
+    std::int64_t offset;  ///< offset in the range, bytes
     bool missing;         ///< true: the slab is not in memory yet, and the caller must send it
   };
 
@@ -31,13 +31,13 @@ class SlabTable {
   /// least recently used first. Returns the locations in the order of the list. Throws Error if the list alone is too
   /// large.
   ///
-  /// `slabs`: without repetitions. A location is valid until the next call.
+  /// `slabs` must have no repetitions. A location is valid until the next call.
   std::vector<Location> locate(std::span<const Wanted> slabs);
   /// Removes a slab, for example one that could not be sent.
   void forget(const PanelKey& key);
   bool contains(const PanelKey& key) const { return slabs_.contains(key); }
   std::int64_t used() const { return arena_.used(); }  ///< bytes
-  /// Size of a range that always has room for this list, in bytes.
+  /// Returns the size of a range that always has room for this list, in bytes.
   static std::int64_t required(std::span<const Wanted> slabs);
 
  private:

@@ -5,34 +5,34 @@
 
 namespace trifuse::gpu {
 
-/// SplitHalf for the instruction wgmma, which reads both operands from shared memory. A unit of A is one of 4
-/// particles, a unit of B one of 4 x 4. Both have 64 lines, and one scale for the 64 lines of a scale group.
+/// SplitHalf for the instruction wgmma, which reads both operands from shared memory. A unit of A has 4 particles, a
+/// unit of B has 4 x 4. Both have 64 lines. The 64 lines of a scale group share one scale.
 ///
 ///     unit    line 0..63, C order                                   particles of the unit
 ///     of A    [p, h, h']                                            p = 0..3
 ///     of B    [p', p / 2, y, p % 2]                                 p = 0..3, p' = 0..3
 ///
 /// The k-tile of a unit is [line / 8, k / 16, slice, k % 16 / 8, line % 8, k % 8]. The last two indices are a core
-/// matrix of the instruction, 8 x 8 numbers in 128 bytes. So core matrices of successive k are 128 bytes apart, and
-/// those of successive lines 1024 bytes, also from one unit to the next in a stage. The scale follows the numbers.
+/// matrix of the instruction, 8 x 8 numbers in 128 bytes. So core matrices that follow each other along k are 128 bytes
+/// apart, and along the lines 1024 bytes, also across units in a stage. The scale follows the numbers.
 struct SplitHalfBlocks : SplitHalf {
   static constexpr const char* name = "fp16x2_blocks";
   static constexpr int a_particles = 4, b_first = 4, b_second = 4;
-  static constexpr int lines = 64;                            ///< of a unit
-  static constexpr int core = 8;                              ///< lines, and contracted indices, of a core matrix
+  static constexpr int lines = 64;                            ///< lines of a unit
+  static constexpr int core = 8;                              ///< lines and contracted indices of a core matrix
   static constexpr int scale_elements = 64;                   ///< one float and padding, together 128 bytes
   static constexpr int data = slices * lines * k_tile_depth;  ///< elements of a k-tile that are numbers
   static constexpr int a_k_tile = data + scale_elements, b_k_tile = a_k_tile;
   static_assert(a_particles * rows == lines && b_first * b_second * hole_block == lines);
 
-  /// Line of a unit of B.
+  /// Returns the indices of a line of a unit of B.
   static constexpr TRIFUSE_HOST_DEVICE UnitLine b_line(int line) {
     const int pair = line / core;
     return {pair % 2 * particle_pair + line % particle_pair, pair / 2, line % core / particle_pair};
   }
 
-  /// Bytes between core matrices: successive ones along the contracted index, and along the lines. `slice_bytes`: from
-  /// one slice of a k-step to the next.
+  /// Bytes from one core matrix to the next: along the contracted index, and along the lines. `slice_bytes`: from one
+  /// slice of a k-step to the next.
   static constexpr int k_core_bytes = core * core * 2, line_core_bytes = core * slices * k_tile_depth * 2;
   static constexpr int slice_bytes = k_step / core * k_core_bytes;
   static constexpr int data_bytes = data * 2, block_bytes = a_k_tile * 2;
@@ -55,7 +55,7 @@ struct SplitHalfBlocks : SplitHalf {
   static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) { return a_contracted(element); }
 };
 
-/// The precision of operands in this format, as users name it.
+/// Returns the precision of operands in this format, as users name it.
 constexpr Precision precision_of(const OperandFormat& format) {
   const bool split = format == format_of<SplitHalf>() || format == format_of<SplitHalfBlocks>();
   return split ? Precision::mixed : Precision::fp64;

@@ -22,7 +22,7 @@ TaskData task_data(const TileSpace& space, SpinFormulation formulation, const Ta
   }
   data.equal_particles = equal(task.particles);
   data.equal_holes = equal(task.holes);
-  // Each set of orbitals is computed once, so the only factor is that of a restricted space.
+  // Each excitation is computed once, so the weight is only that of a restricted space.
   data.factor = formulation == SpinFormulation::spin_orbital && space.restricted() ? 2.0 : 1.0;
   return data;
 }
@@ -75,8 +75,8 @@ Packing packing_of(const TileSpace& space, SpinFormulation formulation, const Pa
   const auto extent = [&](std::size_t n) { return static_cast<std::int32_t>(space[name.key.tiles[n]].size); };
   Packing p{};
   p.kind = name.key.kind;
-  // `role` counts the indices in the order of name.key.tiles. If the positions of two indices have the reverse order,
-  // they are exchanged below.
+  // `role` counts the indices in the order of name.key.tiles. If two of them have reversed positions, they are
+  // exchanged below.
   const auto set = [&](std::size_t position, std::size_t role, std::int64_t step) {
     p.extent[position] = extent(role);
     p.stride[position] = step;

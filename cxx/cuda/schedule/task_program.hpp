@@ -20,16 +20,16 @@ namespace trifuse::gpu {
 /// of its elements. A device may store the same panel in several formats.
 struct PanelName {
   PanelKey key{};          ///< the host panel from which the packed panel is made
-  bool swapped = false;    ///< true if the two indices of one kind have positions in the reverse order of the tiles
+  bool swapped = false;    ///< true if the two indices of one kind have reversed positions
   OperandFormat format{};  ///< vvoo_format for vvoo blocks
 
   PanelName() = default;
-  /// `operand_format`: the format of left and right panels; not used for vvoo blocks.
+  /// `operand_format`: format of left and right panels; not used for vvoo blocks.
   PanelName(const PanelKey& panel, bool is_swapped, const OperandFormat& operand_format)
       : key(panel), swapped(is_swapped), format(panel.kind == PanelKind::vvoo ? vvoo_format : operand_format) {}
   auto operator<=>(const PanelName&) const = default;
 
-  /// For hash tables. The names of one panel in several formats have the same hash.
+  /// Hash for tables. The names of a panel in several formats have the same hash.
   struct Hash {
     std::size_t operator()(const PanelName& name) const;
   };
@@ -51,22 +51,22 @@ struct TaskProgram {
   double operations_of_element = 0.0;  ///< floating-point operations of all products for one element of each target
 };
 
-/// Writes the program of `task` into `program`. `format`: the format of the operands. `contractions`: storage that is
-/// reused from call to call; holds the task's contraction list afterwards.
+/// Writes the program of `task` into `program`. `format`: the format of the operands. `contractions`: memory that is
+/// reused from call to call; afterwards it contains the task's contraction list.
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, const OperandFormat& format,
                    ContractionList& contractions, TaskProgram& program);
 
-/// Shape and strides of a whole panel in the host's memory. `stride`: doubles from one row of the host's panel to
-/// the next; not used for vvoo blocks.
+/// Returns the shape and strides of a whole panel in the host's memory. `stride`: doubles from one row of the host's
+/// panel to the next; not used for vvoo blocks.
 Packing packing_of(const TileSpace& space, SpinFormulation formulation, const PanelName& name, std::int64_t stride);
-/// The same packing for a source with rows of contracted indices that are `row_stride` doubles apart. `packing`: its
-/// strides are those of a source with rows of one double.
+/// Returns `packing` for a source whose rows of contracted indices are `row_stride` doubles apart. `packing`: packing
+/// for a source whose rows are one double apart.
 inline Packing with_row_stride(Packing packing, std::int64_t row_stride) {
   for (std::int64_t& stride : packing.stride) stride *= row_stride;
   return packing;
 }
-/// The packing of a vvoo block for a source whose rows, of `length` particles p' each, are `row_stride` doubles apart.
-/// `packing`: that of a source without gaps.
+/// Returns the packing of a vvoo block for a source whose rows, of `length` particles p' each, are `row_stride` doubles
+/// apart. `packing`: packing for a source without gaps.
 inline Packing with_longer_rows(Packing packing, std::int64_t length, std::int64_t row_stride) {
   // The stride of p' is 1. With rows of length 1 there is only one p'.
   for (std::int64_t& stride : packing.stride) {
@@ -74,7 +74,7 @@ inline Packing with_longer_rows(Packing packing, std::int64_t length, std::int64
   }
   return packing;
 }
-/// Bytes of the packed panel on the device.
+/// Returns the size of the packed panel on the device, bytes.
 std::int64_t packed_bytes(const TileSpace& space, SpinFormulation formulation, const PanelName& name);
 
 }
