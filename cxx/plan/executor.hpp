@@ -12,6 +12,8 @@
 
 namespace trifuse {
 
+struct DeviceReport;  // device_report.hpp
+
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
 /// return the same energies up to rounding.
 class Executor {
@@ -40,6 +42,8 @@ class Executor {
   virtual int particle_block() const { return 0; }
   /// Number of workers that a run should use; 0: one for each thread of the run.
   virtual int workers() const { return 0; }
+  /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.
+  virtual std::shared_ptr<const DeviceReport> device_report() const { return nullptr; }
 };
 
 }

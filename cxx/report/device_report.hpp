@@ -13,13 +13,13 @@ std::string names_of(const std::vector<DeviceInfo>& devices);
 
 /// Describes the work of the devices. `rate`: operations per second of all devices together. `part`: the part of the
 /// run that `report` is about; empty: all tasks.
-std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate,
+std::string describe_devices(const Calculation& calculation, const DeviceReport& report, double rate,
                              const std::string& part = {});
 /// The same for a run on devices: one part in double precision; in mixed precision the tasks, then the sample in double
 /// precision. Empty if no devices were used.
 std::string describe_devices(const Calculation& calculation, const CalculationResult& result);
 /// The work of the devices as JSON. `rate`: as for `describe_devices`.
-nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate);
+nlohmann::ordered_json json_devices(const Calculation& calculation, const DeviceReport& report, double rate);
 
 /// Operations per second of the tasks in the precision of the options, without the sample in double precision; 0 if no
 /// time is known.

@@ -46,6 +46,8 @@ struct SourceInfo {
   bool sealed = false;  ///< the file has a checksum for every number
   /// All ranks of a job read the same numbers, from arrays that they share. So they can share the check of them.
   bool of_all_ranks = false;
+  /// The user can add no numbers to this source, which is a running program. No warning asks for more.
+  bool nothing_to_add = false;
   /// The orbitals of an unrestricted source may be those of ROHF, so f_ia need not vanish where it is not known.
   bool may_be_rohf = false;
   std::optional<double> scf_energy;          ///< total energy of the reference by the producing program, hartree
