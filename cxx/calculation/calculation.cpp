@@ -66,12 +66,11 @@ void check_denominators(const Problem& problem, double largest_denominator) {
   }
 }
 
-/// Chooses the tiles of a calculation. `orbitals`: those of the problem.
+/// Chooses the tiles of a calculation. `orbitals`: those of the problem. `begun`: the tiling of the journal, if it is
+/// known already.
 Tiling choose_tiling(const TileSpace& orbitals, const CalculationOptions& options, SpinFormulation formulation,
-                     const RankOptions& of_rank) {
-  const bool cuda = of_rank.plan_for.value_or(options.executor) == ExecutorKind::cuda;
-  const Tiling tiling = default_tiling(orbitals, formulation, cuda, options.tile_size);
-  std::optional<Tiling> begun = of_rank.journal_tiles;
+                     bool for_gpus, std::optional<Tiling> begun) {
+  const Tiling tiling = default_tiling(orbitals, formulation, for_gpus, options.tile_size);
   if (!begun && !options.journal.empty()) begun = Journal::tiles_in(options.journal);
   if (begun && options.tile_size && begun->sizes != tiling.sizes) {
     throw UsageError(
@@ -169,21 +168,13 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   const TileSpace& space = problem.right->tiles();
   const double largest = largest_denominator(space, problem.right->orbital_energies());
   check_denominators(problem, largest);
-  const Tiling tiling = choose_tiling(space, options, formulation, of_rank);
-  const bool advisable = of_rank.plan_for.value_or(options.executor) != ExecutorKind::cuda;
+  const bool for_gpus = of_rank.plan_for.value_or(options.executor) == ExecutorKind::cuda;
+  const Tiling tiling = choose_tiling(space, options, formulation, for_gpus, of_rank.journal_tiles);
   Plan plan = plan_tasks(retile(space, tiling), formulation, tiling.sizes.particles, memory.limit,
-                         advisable ? ", or allow more --memory" : "");
-  auto state = std::make_unique<CalculationState>(CalculationState{std::move(options),
-                                                                   of_rank,
-                                                                   std::move(devices),
-                                                                   std::move(orbitals),
-                                                                   problem,
-                                                                   largest,
-                                                                   tiling,
-                                                                   std::move(plan),
-                                                                   memory,
-                                                                   nullptr,
-                                                                   {}});
+                         for_gpus ? "" : ", or allow more --memory");
+  auto state = std::make_unique<CalculationState>(CalculationState{std::move(options), of_rank, std::move(devices),
+                                                                   std::move(orbitals), problem, largest, tiling,
+                                                                   std::move(plan), memory});
   plan_memory(*state);
   return state;
 }
@@ -232,10 +223,6 @@ const Problem& Calculation::problem() const {
 
 const Plan& Calculation::plan() const {
   return state_->plan;
-}
-
-bool Calculation::two_sided() const {
-  return state_->problem.two_sided();
 }
 
 std::string Calculation::reference_note() const {

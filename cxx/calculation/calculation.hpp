@@ -125,8 +125,6 @@ class Calculation {
   const CalculationOptions& options() const;
   const Problem& problem() const;
   const Plan& plan() const;
-  /// True if the left amplitudes are not the right ones.
-  bool two_sided() const;
   /// Describes the variant of the ROHF energy. For other references: a rotation of the orbitals and a term f_ov t2;
   /// empty if there is neither.
   std::string reference_note() const;

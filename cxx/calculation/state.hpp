@@ -38,7 +38,7 @@ struct CalculationState {
   Plan plan;
   MemoryPlan memory;
   Communicator* communicator = nullptr;  ///< null: a single process
-  RankAssignment assignment;             ///< what this rank does
+  RankAssignment assignment = {};        ///< what this rank does
 
   bool idle() const { return communicator != nullptr && assignment.role == RankAssignment::Role::idle; }
   /// True if this rank computes on cores beside ranks with GPUs.

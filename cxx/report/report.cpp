@@ -8,6 +8,7 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
+#include "cxx/calculation/result_check.hpp"
 #include "cxx/plan/device_report.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/strata.hpp"
@@ -171,17 +172,13 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
       text += fmt::format("{:>8}{}\n", spin_case_names[s], columns_of(energy.spin_cases[s]));
     }
   }
-  // The program that made the amplitudes printed the plain one-sided correction. For ROHF it is that of NWChem.
-  const bool comparable = !calculation.two_sided() && calculation.options().rohf == RohfOrbitals::nwchem;
-  if (info.printed_triples && comparable) {
-    for (const TriplesEnergy& energy : result.energies) {
-      if (energy.omega2 != 0.0) continue;
-      const auto [e_bracket_t, e_paren_t] = *info.printed_triples;
-      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}  printed by the program that made the amplitudes\n", "",
-                          e_bracket_t, e_paren_t);
-      text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", energy.total.e_bracket_t - e_bracket_t,
-                          energy.total.e_paren_t - e_paren_t);
-    }
+  const TriplesEnergy* const comparable = comparable_energy(calculation.problem(), calculation.options(), result);
+  if (info.printed_triples && comparable != nullptr) {
+    const auto [e_bracket_t, e_paren_t] = *info.printed_triples;
+    text += fmt::format("{:>8}  {:21.15f}  {:21.15f}  printed by the program that made the amplitudes\n", "",
+                        e_bracket_t, e_paren_t);
+    text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", comparable->total.e_bracket_t - e_bracket_t,
+                        comparable->total.e_paren_t - e_paren_t);
   }
   if (const auto ccsd = total_ccsd_energy(info, correlation)) {
     text += "\n";
