@@ -19,7 +19,7 @@
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
 #include "cxx/parallel/run_tasks.hpp"
-#include "cxx/plan/device_report.hpp"
+#include "cxx/plan/executor_report.hpp"
 #include "cxx/report/device_report.hpp"
 #include "cxx/report/precision_report.hpp"
 #include "cxx/report/report.hpp"

@@ -12,7 +12,7 @@
 
 namespace trifuse {
 
-struct DeviceReport;  // device_report.hpp
+struct DeviceReport;  // executor_report.hpp
 
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
 /// return the same energies up to rounding.

@@ -4,7 +4,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
-#include "cxx/plan/device_report.hpp"
+#include "cxx/plan/executor_report.hpp"
 
 namespace trifuse {
 

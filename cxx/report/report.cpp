@@ -9,7 +9,7 @@
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/result_check.hpp"
-#include "cxx/plan/device_report.hpp"
+#include "cxx/plan/executor_report.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/strata.hpp"
 #include "cxx/report/check_report.hpp"

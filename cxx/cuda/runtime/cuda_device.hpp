@@ -18,7 +18,7 @@
 #include "cxx/cuda/runtime/panel_cache.hpp"
 #include "cxx/cuda/runtime/peer_panel_provider.hpp"
 #include "cxx/cuda/runtime/upload_ring.hpp"
-#include "cxx/plan/device_report.hpp"
+#include "cxx/plan/executor_report.hpp"
 #include "cxx/triples/precision.hpp"
 
 namespace trifuse::gpu {
