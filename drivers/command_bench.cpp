@@ -19,6 +19,7 @@
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/plan/executor_report.hpp"
 #include "cxx/report/device_report.hpp"
 #include "cxx/report/precision_report.hpp"
 #include "cxx/report/report.hpp"
@@ -109,7 +110,7 @@ struct BenchCommand {
   /// process that tries.
   static Calculation planned(const TileSource& amplitudes, const CalculationOptions& chosen) {
     Calculation calculation(amplitudes, nullptr, chosen);
-    const auto needed = static_cast<double>(calculation.operand_bytes());
+    const auto needed = static_cast<double>(calculation.memory().operands);
     if (needed <= free_memory()) return calculation;
     throw SystemError(fmt::format("The operands take {}, but only {} of memory are free; use fewer orbitals.",
                                   format_bytes(needed), format_bytes(free_memory())));
@@ -124,11 +125,11 @@ struct BenchCommand {
     std::vector<double> ours, dgemm, ratios, seconds;
     double operations = 0.0;
     for (int r = 0; r < repeats; ++r) {
-      const double before = measure_dgemm(1024, calculation.threads(), 5);
+      const double before = measure_dgemm(1024, calculation.memory().threads, 5);
       const double start = wall_seconds();
-      const RunOutcome outcome = run_tasks(calculation.plan(), *executor, 1, {.threads = calculation.threads()});
+      const RunOutcome outcome = run_tasks(calculation.plan(), *executor, 1, {.threads = calculation.memory().threads});
       seconds.push_back(wall_seconds() - start);
-      const double after = measure_dgemm(1024, calculation.threads(), 5);
+      const double after = measure_dgemm(1024, calculation.memory().threads, 5);
       operations = outcome.operations;
       ours.push_back(operations / seconds.back());
       dgemm.push_back(0.5 * (before + after));
@@ -136,12 +137,17 @@ struct BenchCommand {
     }
     print("{:<13} {:8.2f} s   {:7.1f} GF/s   DGEMM 1024^3 {:7.1f} GF/s   ratio {:.3f}   ({} thread{}, median of {})\n",
           to_string(each), median(seconds), median(ours) * 1e-9, median(dgemm) * 1e-9, median(ratios),
-          calculation.threads(), calculation.threads() == 1 ? "" : "s", repeats);
-    return {{"form", to_string(each)},          {"precision", to_string(options.precision)},
-            {"threads", calculation.threads()}, {"tasks", calculation.plan().tasks.size()},
-            {"operations", operations},         {"seconds", seconds},
-            {"flops_per_second", ours},         {"dgemm_1024_flops_per_second", dgemm},
-            {"ratio_to_dgemm", ratios},         {"median_ratio_to_dgemm", median(ratios)}};
+          calculation.memory().threads, calculation.memory().threads == 1 ? "" : "s", repeats);
+    return {{"form", to_string(each)},
+            {"precision", to_string(options.precision)},
+            {"threads", calculation.memory().threads},
+            {"tasks", calculation.plan().tasks.size()},
+            {"operations", operations},
+            {"seconds", seconds},
+            {"flops_per_second", ours},
+            {"dgemm_1024_flops_per_second", dgemm},
+            {"ratio_to_dgemm", ratios},
+            {"median_ratio_to_dgemm", median(ratios)}};
   }
 
   /// Measures single tasks with their operands on one device. Measures cuBLAS before and after each task, on the same
@@ -227,7 +233,8 @@ struct BenchCommand {
                                     {"sample_seconds", of_samples},
                                     {"flops_per_second", ours},
                                     {"dgemm_8192_flops_per_second", dgemm}};
-    if (result.cuda) entry["cuda"] = json_devices(calculation, *result.cuda, rate_without_sample(result));
+    if (result.device_report)
+      entry["cuda"] = json_devices(calculation, *result.device_report, rate_without_sample(result));
     return entry;
   }
 
@@ -240,7 +247,7 @@ struct BenchCommand {
     const Calculation calculation = planned(amplitudes, chosen);
     if (options.precision == Precision::mixed) return measure_mixed_runs(calculation);
     const double before = wall_seconds();
-    auto executor = calculation.make_cuda_executor();
+    auto executor = calculation.make_executor();
     const double loading = wall_seconds() - before;
     std::vector<double> ours, seconds;
     double operations = 0.0;
@@ -251,7 +258,7 @@ struct BenchCommand {
       ours.push_back(operations / seconds.back());
     }
     // The report covers all repetitions together.
-    const CudaReport report = executor->report();
+    const DeviceReport report = *executor->device_report();
     executor.reset();
     const double dgemm = time_cublas_dgemm(8192, 3, calculation.devices().front().number);
     const double all_dgemm = dgemm * static_cast<double>(calculation.devices().size());

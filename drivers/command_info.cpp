@@ -46,7 +46,7 @@ struct InfoCommand {
     const Calculation calculation(*right, left.get(), flags.resolve(*right));
     // The rate of a device is known only after its set-up, which this command does not do.
     const bool on_cpu = calculation.devices().empty();
-    const double rate = on_cpu ? measure_dgemm(512, calculation.threads(), 5) * usual_share : 0.0;
+    const double rate = on_cpu ? measure_dgemm(512, calculation.memory().threads, 5) * usual_share : 0.0;
     const double seconds = on_cpu ? calculation.plan().total_operations / rate : 0.0;
 
     if (!is_standard_output(json)) {

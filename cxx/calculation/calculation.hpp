@@ -9,14 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "cxx/cuda/runtime/cuda_report.hpp"
+#include "cxx/calculation/memory_plan.hpp"
+#include "cxx/calculation/options.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
 namespace trifuse {
-class CalculationContext;  // no part of the interface
+struct CalculationState;  // no part of the interface
+struct RankOptions;
 }
 
 #pragma GCC visibility push(default)
@@ -24,66 +26,14 @@ class CalculationContext;  // no part of the interface
 /// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
 namespace trifuse {
 
-class CudaExecutor;
+class Communicator;
 class Executor;
 class TileSource;
 struct DeviceInfo;
+struct DeviceReport;
 struct Plan;
 struct Problem;
-
-/// The orbitals that the (T) of an ROHF reference uses.
-enum class RohfOrbitals {
-  nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source states that it enters
-  semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
-};
-
-/// What computes the tasks: CPU cores, the plain reference evaluation (slow, for tests), or GPUs.
-enum class ExecutorKind { cpu, reference, cuda };
-/// "cpu", "reference" or "cuda".
-std::string to_string(ExecutorKind executor);
-
-/// What a user chooses. `check_options` checks the ranges.
-struct CalculationOptions {
-  std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
-  std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
-  RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
-  std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
-  /// Number of threads; 0: as many as the process may use. With CUDA they check the input and read operands. They
-  /// compute tasks only after a GPU has failed.
-  int threads = 0;
-  /// Memory limit, bytes. CPU: limit of the scratch and of panels made from factors, besides operands; default 2 GiB.
-  /// If ranks share the operands: limit of everything that this rank stores; default: `RankAssignment::memory`. CUDA:
-  /// limit on each GPU; default: its free memory.
-  std::optional<std::int64_t> memory;
-  ExecutorKind executor = ExecutorKind::cpu;
-  /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
-  Precision precision = Precision::fp64;
-  /// Mixed precision: the error bar that the user accepts, hartree. As many tasks as this requires are computed in
-  /// double precision, and some tasks in any case. Default: 7e-9 of the energy, or 3e-10 hartree if this is more.
-  std::optional<double> target_error;
-  std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
-  std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
-  std::string journal;       ///< path of the journal; empty: no journal
-  /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
-  /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.
-  bool devices_required = false;
-  /// CCSD correlation energy of the right amplitudes, hartree; default: `SourceInfo::correlation_energy`.
-  std::optional<double> ccsd_energy;
-  /// One process: checks the input while the tasks are executed, and returns the value for `ccsd_energy`. `run` calls
-  /// it once, on the calling thread, after it has read the operands. If it throws, the tasks are stopped, and `run`
-  /// throws its exception and returns no energy. Empty: the input has been checked before.
-  std::function<std::optional<double>()> check_beside_tasks;
-  /// True: energies that contradict the energies printed by the producing program are a warning. False: an error.
-  bool trust_input = false;
-};
-
-/// Upper limits of options. The tile size is in orbitals, the memory in bytes (1 PiB).
-inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, max_memory = std::int64_t{1} << 50;
-inline constexpr std::size_t max_omega2 = 10000, max_devices = 4096;
-inline constexpr double largest_omega2 = 1e6;        ///< hartree
-inline constexpr double largest_target_error = 1.0;  ///< hartree
-/// Throws UsageError if an option is out of its range. Makes only the checks that do not depend on the sources.
-void check_options(const CalculationOptions& options);
+struct RankAssignment;
 
 /// Returns `cuda` if the tasks have at least 1e10 operations and CUDA sees a supported GPU, else `cpu`. `right`: tiles
 /// of the right amplitudes. `formulation`, `precision`: as in the options. With mixed precision it returns `cuda`, or
@@ -91,16 +41,10 @@ void check_options(const CalculationOptions& options);
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation,
                              Precision precision = Precision::fp64);
 
-/// Starts CUDA on `options.devices` and makes the self-tests of a run with these options, all GPUs at the same time. A
-/// program can do this, on another thread, while it checks its input; the run then need not do it. Throws DeviceError
-/// or UsageError if a GPU cannot be used; the run will throw, too. `right`: as in choose_executor(). `of_rank`: true
-/// for one of several ranks.
-void start_devices(const TileSpace& right, const CalculationOptions& options, bool of_rank);
-
 /// The energies of one omega2.
 struct TriplesEnergy {
   double omega2 = 0.0;                   ///< hartree
-  std::string method;                    ///< see Calculation::method()
+  std::string method;                    ///< its name: "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   Energies total;                        ///< sum of the spin cases, hartree
   std::array<Energies, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb, hartree
   /// Mixed precision: the total without the correction by the sample, hartree. Double precision: `total`.
@@ -124,11 +68,11 @@ struct StratumReport {
 /// The part of a run in mixed precision that computes a sample of tasks in double precision. It begins when all tasks
 /// have energies in mixed precision.
 struct SampleReport {
-  std::size_t tasks = 0;           ///< number of tasks that all ranks computed now
-  double operations = 0.0;         ///< floating-point operations of their products, by all ranks
-  double seconds = 0.0;            ///< wall time of this rank, with `seconds_preparing`
-  double seconds_preparing = 0.0;  ///< setting up the executor in double precision on this rank
-  std::optional<CudaReport> cuda;  ///< report of the GPUs of this rank in double precision
+  std::size_t tasks = 0;                              ///< number of tasks that all ranks computed now
+  double operations = 0.0;                            ///< floating-point operations of their products, by all ranks
+  double seconds = 0.0;                               ///< wall time of this rank, with `seconds_preparing`
+  double seconds_preparing = 0.0;                     ///< setting up the executor in double precision on this rank
+  std::shared_ptr<const DeviceReport> device_report;  ///< of the GPUs of this rank; null if there were none
 };
 
 /// The energies and the report of a run. `seconds_*` are wall times of this rank.
@@ -142,7 +86,8 @@ struct CalculationResult {
   double seconds_tasks = 0.0;           ///< executing all tasks, also those of the sample
   std::int64_t peak_bytes = 0;          ///< most memory of this process so far, see peak_memory()
   /// Report of the GPUs of this rank, for the tasks in the precision of the options. That of the sample is in `sample`.
-  std::optional<CudaReport> cuda;
+  /// Null without GPUs.
+  std::shared_ptr<const DeviceReport> device_report;
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
   /// Number of journal tasks computed by a kind of worker that this run does not have.
   std::size_t tasks_from_other_kind = 0;
@@ -164,19 +109,22 @@ class Calculation {
   /// Throws InputError if `right` lacks integrals or a needed Fock matrix, if left and right have different orbitals,
   /// or if a denominator is not negative.
   Calculation(const TileSource& right, const TileSource* left, CalculationOptions options);
-  /// Takes over the plan of one rank of several, see `plan_distributed`.
-  explicit Calculation(std::unique_ptr<const CalculationContext> context);
+  /// The same for one rank of several, which then calls join(). plan_distributed() does both.
+  Calculation(const TileSource& right, const TileSource* left, CalculationOptions options, const RankOptions& of_rank);
   Calculation(Calculation&&) noexcept;
   ~Calculation();
+
+  /// Joins the calculation that all ranks of `communicator` do together. All ranks must have the same plan. From now on
+  /// `run` is collective. If the communicator has arrays, the ranks share the operands. Then the option `memory` of a
+  /// CPU rank limits everything that the rank stores: its part of the operands, panels of other ranks and scratch.
+  /// `communicator` must outlive the calculation. `assignment`: what this rank does. Throws UsageError if the memory is
+  /// too small.
+  void join(Communicator& communicator, const RankAssignment& assignment);
 
   /// The options, with defaults filled in.
   const CalculationOptions& options() const;
   const Problem& problem() const;
   const Plan& plan() const;
-  /// True if the left amplitudes are not the right ones.
-  bool two_sided() const;
-  /// Name of the method at this omega2 (hartree): "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
-  std::string method(double omega2) const;
   /// Describes the variant of the ROHF energy. For other references: a rotation of the orbitals and a term f_ov t2;
   /// empty if there is neither.
   std::string reference_note() const;
@@ -184,27 +132,13 @@ class Calculation {
   const std::vector<std::string>& input_warnings() const;
   /// The largest e_i + e_j + e_k - e_a - e_b - e_c of the tasks, hartree. It is below 3 omega2 for every omega2.
   double largest_denominator() const;
-
-  /// The GPUs that the run uses; empty without CUDA.
+  /// The GPUs that the run uses; empty if it uses none.
   const std::vector<DeviceInfo>& devices() const;
-  /// Number of threads of this process.
-  int threads() const;
-  /// Size of all operands (panels of amplitudes and integrals in host memory), bytes.
-  std::int64_t operand_bytes() const;
-  /// Size of the scratch of all threads, bytes.
-  std::int64_t scratch_bytes() const;
-  /// Size of the amplitudes and integrals in semicanonical orbitals, bytes. They stay in memory besides the operands.
-  std::int64_t rotated_bytes() const;
-  /// CPU: limit for the panels that are made from factors and kept for later tasks, bytes; 0 without factors.
-  std::int64_t made_bytes() const;
-  /// True if several ranks share the operands.
-  bool shares_operands() const;
+  /// The host memory and the threads of this process.
+  const MemoryPlan& memory() const;
 
   /// Makes an executor and reads its operands, for callers that execute tasks themselves. `run` does not need it.
   std::unique_ptr<Executor> make_executor() const;
-  /// The same with the interface of the GPU executor, e.g. its report. Throws UsageError unless the option `executor`
-  /// is `cuda`.
-  std::unique_ptr<CudaExecutor> make_cuda_executor() const;
   /// Computes the energies. Collective if there are several ranks. All ranks get the same result, except the times and
   /// the report of their own GPUs.
   ///
@@ -221,7 +155,7 @@ class Calculation {
                         const std::function<void(const CalculationResult&)>& report = {}) const;
 
  private:
-  std::unique_ptr<const CalculationContext> context_;
+  std::unique_ptr<CalculationState> state_;
 };
 
 }

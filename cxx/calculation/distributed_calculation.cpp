@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "cxx/base/hosts.hpp"
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/state.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/ranks.hpp"
 
 namespace trifuse {
@@ -18,23 +20,46 @@ const char* visible_by_environment() {
   return std::getenv("CUDA_VISIBLE_DEVICES");
 }
 
-RankResources resources_of_this_rank(const DistributedOptions& options) {
+/// Returns the GPUs of this rank. Collective.
+std::vector<DeviceInfo> devices_of_this_rank(Communicator& communicator, const DistributedOptions& options) {
+  std::vector<DeviceInfo> usable;
+  run_collectively(&communicator, [&] {
+    if (!options.with_gpu || options.calculation.executor != ExecutorKind::cuda) return;
+    usable = choose_devices(visible_devices(), options.calculation.devices);
+    if (options.gpus_of_host) usable.resize(std::min(usable.size(), static_cast<std::size_t>(*options.gpus_of_host)));
+  });
+  std::string list;
+  for (const DeviceInfo& device : usable) {
+    list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());
+  }
+  constexpr std::size_t longest_list = 1024;
+  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
+  const std::vector<std::string> lists = allgather(communicator, list, longest_list);
+  std::vector<DeviceInfo> mine;
+  for (const std::size_t index :
+       assigned_devices(hosts, lists, static_cast<std::size_t>(communicator.rank()), options.may_share)) {
+    mine.push_back(usable.at(index));
+  }
+  return mine;
+}
+
+RankResources resources_of_this_rank(int threads, const std::vector<DeviceInfo>& devices) {
   RankResources mine = resources_of_this_process();
-  if (options.calculation.threads > 0) mine.threads_asked = options.calculation.threads;
-  for (const DeviceInfo& device : options.devices) {
+  if (threads > 0) mine.threads_asked = threads;
+  for (const DeviceInfo& device : devices) {
     mine.gpu_label += (mine.gpu_label.empty() ? "" : ",") + device_label(device, visible_by_environment());
     mine.gpu_rate += nominal_rate(device);
   }
-  if (!options.devices.empty()) {
-    mine.gpu = options.devices.front().name;
-    mine.gpu_identity = device_identity(options.devices.front(), visible_by_environment());
-    mine.gpu_count = static_cast<int>(options.devices.size());
+  if (!devices.empty()) {
+    mine.gpu = devices.front().name;
+    mine.gpu_identity = device_identity(devices.front(), visible_by_environment());
+    mine.gpu_count = static_cast<int>(devices.size());
   }
   return mine;
 }
 
 /// Numbers that differ between different calculations and cost nothing to compute.
-std::vector<double> numbers_of(const CalculationContext& calculation) {
+std::vector<double> numbers_of(const Calculation& calculation) {
   const Problem& problem = calculation.problem();
   const std::span<const double> energies = problem.right->orbital_energies();
   double weighted = 0.0;
@@ -53,24 +78,24 @@ std::vector<double> numbers_of(const CalculationContext& calculation) {
           calculation.options().target_error.value_or(0.0)};
 }
 
-CalculationOptions options_of_this_rank(const DistributedOptions& options, const RankResources& mine, int sharers,
-                                        bool any_gpu) {
+CalculationOptions options_of_this_rank(const DistributedOptions& options, const std::vector<DeviceInfo>& devices,
+                                        const RankResources& mine, int sharers, bool any_gpu) {
   CalculationOptions chosen = options.calculation;
   chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
   chosen.devices.clear();
   if (any_gpu) chosen.memory.reset();  // in a run with GPUs, the option limits the GPUs only
-  if (options.devices.empty()) {
+  if (devices.empty()) {
     if (chosen.executor == ExecutorKind::cuda) chosen.executor = ExecutorKind::cpu;
     chosen.kernel.clear();
     return chosen;
   }
   chosen.executor = ExecutorKind::cuda;
-  for (const DeviceInfo& device : options.devices) chosen.devices.push_back(device.number);
-  chosen.memory = options.gpu_memory;
+  for (const DeviceInfo& device : devices) chosen.devices.push_back(device.number);
+  chosen.memory = options.gpu_memory ? options.gpu_memory : options.calculation.memory;
   // Without this limit each rank on a shared GPU would take all free memory.
   if (!chosen.memory && sharers > 1) {
     constexpr double usable = 0.9;
-    const auto free = static_cast<double>(free_device_memory(options.devices.front().number));
+    const auto free = static_cast<double>(free_device_memory(devices.front().number));
     chosen.memory = static_cast<std::int64_t>(usable * free / sharers);
   }
   return chosen;
@@ -78,22 +103,11 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
 
 }
 
-DistributedOptions options_with_devices(Communicator& communicator, const CalculationOptions& options, bool with_gpu,
-                                        bool may_share, std::optional<int> of_host) {
-  std::vector<DeviceInfo> usable;
-  run_collectively(&communicator, [&] {
-    if (with_gpu && options.executor == ExecutorKind::cuda) {
-      usable = choose_devices(visible_devices(), options.devices);
-      if (of_host) usable.resize(std::min(usable.size(), static_cast<std::size_t>(*of_host)));
-    }
-  });
-  return {options, assign_devices(communicator, usable, may_share), options.memory};
-}
-
 DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,
                                         const DistributedOptions& options) {
+  const std::vector<DeviceInfo> devices = devices_of_this_rank(communicator, options);
   RankResources mine;
-  run_collectively(&communicator, [&] { mine = resources_of_this_rank(options); });
+  run_collectively(&communicator, [&] { mine = resources_of_this_rank(options.calculation.threads, devices); });
   std::vector<RankResources> ranks = allgather(communicator, mine);
   const bool any_gpu = std::any_of(ranks.begin(), ranks.end(), [](const RankResources& r) { return !r.gpu.empty(); });
   const double has_journal = options.calculation.journal.empty() ? 0.0 : 1.0;
@@ -102,15 +116,14 @@ DistributedCalculation plan_distributed(Communicator& communicator, const TileSo
   if (any_gpu) of_rank.plan_for = ExecutorKind::cuda;
   if (has_journal != 0.0) of_rank.journal_tiles = Journal::tiles_in(options.calculation.journal, &communicator);
   if (communicator.has_arrays()) of_rank.sharers = communicator.size();
-  std::unique_ptr<CalculationContext> calculation;
+  std::optional<Calculation> calculation;
   run_collectively(&communicator, [&] {
     const int sharers = sharers_of_gpu(ranks, communicator.rank());
-    calculation = std::make_unique<CalculationContext>(right, left,
-                                                       options_of_this_rank(options, mine, sharers, any_gpu), of_rank);
+    calculation.emplace(right, left, options_of_this_rank(options, devices, mine, sharers, any_gpu), of_rank);
   });
   expect_same(communicator, numbers_of(*calculation));
-  const double needs[] = {static_cast<double>(calculation->operand_bytes() + calculation->rotated_bytes()),
-                          static_cast<double>(calculation->working_bytes())};
+  const MemoryPlan& memory = calculation->memory();
+  const double needs[] = {static_cast<double>(memory.operands + memory.rotated), static_cast<double>(memory.working())};
   const std::vector<double> needs_of_ranks = allgather(communicator, needs);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks[r].operand_bytes = needs_of_ranks[2 * r];
@@ -123,7 +136,7 @@ DistributedCalculation plan_distributed(Communicator& communicator, const TileSo
         assign_work(ranks, calculation->plan().total_operations, shared ? OperandStorage::shared : OperandStorage::own);
     calculation->join(communicator, assignments[static_cast<std::size_t>(communicator.rank())]);
   });
-  return {Calculation(std::move(calculation)), std::move(ranks), std::move(assignments)};
+  return {std::move(*calculation), std::move(ranks), std::move(assignments)};
 }
 
 std::string describe_rank(const DistributedCalculation& distributed_calculation, std::size_t rank) {
@@ -152,21 +165,6 @@ std::vector<std::string> rank_table(const DistributedCalculation& distributed_ca
     table.push_back(fmt::format("{:>11}  {}", numbers, text));
   }
   return table;
-}
-
-std::vector<DeviceInfo> assign_devices(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share) {
-  std::string list;
-  for (const DeviceInfo& device : usable) {
-    list += (list.empty() ? "" : " ") + device_identity(device, visible_by_environment());
-  }
-  constexpr std::size_t longest_list = 1024;
-  const std::vector<std::string> hosts = hosts_of_ranks(communicator);
-  const std::vector<std::string> lists = allgather(communicator, list, longest_list);
-  std::vector<DeviceInfo> mine;
-  for (const std::size_t index : assigned_devices(hosts, lists, static_cast<std::size_t>(communicator.rank()), share)) {
-    mine.push_back(usable.at(index));
-  }
-  return mine;
 }
 
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cxx/calculation/calculation.hpp"
-#include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/parallel/rank_assignment.hpp"
 
 #pragma GCC visibility push(default)
@@ -18,20 +17,16 @@ class Communicator;
 
 /// Options of a calculation of several ranks.
 struct DistributedOptions {
-  /// The options of the user, the same on all ranks. `plan_distributed` sets `executor` and `devices` on each rank: a
-  /// rank with GPUs uses them, and a rank without one does not use `cuda`.
+  /// The options of the user, the same on all ranks. With the executor `cuda`, a rank takes its share of the GPUs of
+  /// its host: of those that `devices` names, or of all. A rank without a GPU computes on cores.
   CalculationOptions calculation;
-  std::vector<DeviceInfo> devices;  ///< the GPUs of this rank
-  std::optional<std::int64_t>
-      gpu_memory;  ///< bytes that this rank may use on each; default: its share of the free memory
+  /// Memory that this rank may use on each of its GPUs, bytes; default: `calculation.memory`, or its share of the free
+  /// memory.
+  std::optional<std::int64_t> gpu_memory;
+  bool with_gpu = true;             ///< false: this rank takes no GPU
+  bool may_share = false;           ///< true: several ranks may take one GPU
+  std::optional<int> gpus_of_host;  ///< number of GPUs of each host that may be taken, the first ones; nullopt: all
 };
-
-/// The options of this rank with its share of the GPUs of its host: of those that `options` names, or of all.
-/// Collective. `options`: the same on all ranks. `with_gpu`: false if this rank takes none. `may_share`: true if
-/// several ranks may take one GPU. `of_host`: number of GPUs of each host that may be taken, the first ones; nullopt:
-/// all. Throws on all ranks if a rank cannot use one of them.
-DistributedOptions options_with_devices(Communicator& communicator, const CalculationOptions& options,
-                                        bool with_gpu = true, bool may_share = false, std::optional<int> of_host = {});
 
 /// A calculation with the same plan on all ranks.
 struct DistributedCalculation {
@@ -40,10 +35,11 @@ struct DistributedCalculation {
   std::vector<RankAssignment> assignments;  ///< [rank] what each rank does
 };
 
-/// Plans the calculation on every rank and assigns the work to the ranks. Collective. `right`, `left`: sources with the
-/// same numbers on all ranks; `left` may be null. `options`: see DistributedOptions. Communicator and sources must
-/// outlive the result. Throws on all ranks if it fails on one, with the errors of the constructor of Calculation.
-/// Throws InputError if the ranks have different input, and UsageError if the memory of the hosts is too small.
+/// Plans the calculation on every rank and assigns GPUs and work to the ranks. Collective. `right`, `left`: sources
+/// with the same numbers on all ranks; `left` may be null. `options`: see DistributedOptions. Communicator and sources
+/// must outlive the result. Throws on all ranks if it fails on one, with the errors of the constructor of Calculation.
+/// Throws InputError if the ranks have different input, and UsageError if the memory of the hosts is too small or if a
+/// rank cannot use a GPU that the options name.
 DistributedCalculation plan_distributed(Communicator& communicator, const TileSource& right, const TileSource* left,
                                         const DistributedOptions& options);
 
@@ -52,10 +48,6 @@ std::string describe_rank(const DistributedCalculation& distributed_calculation,
 
 /// A table of what the ranks compute on: a heading, then one line for successive ranks that are alike.
 std::vector<std::string> rank_table(const DistributedCalculation& distributed_calculation);
-
-/// Assigns GPUs to ranks, such that each GPU of a host belongs to one rank. Collective. `usable`: the GPUs that this
-/// rank may use, in the order of preference. Returns the GPUs of this rank, see assigned_devices().
-std::vector<DeviceInfo> assign_devices(Communicator& communicator, const std::vector<DeviceInfo>& usable, bool share);
 
 }
 

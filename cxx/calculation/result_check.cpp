@@ -22,23 +22,11 @@ constexpr double tolerated_difference = 1e-6, usual_difference = 1e-9;
 /// Correlation energies below this are rounding errors, hartree.
 constexpr double no_energy = 1e-10;
 
-/// The energy with the same definition as the printed one: one-sided, omega2 = 0, in the orbitals of the source. Null
-/// if this run has no such energy.
-const TriplesEnergy* comparable(const Problem& problem, const CalculationOptions& options,
-                                const CalculationResult& result) {
-  const bool other_orbitals =
-      options.rohf == RohfOrbitals::semicanonical && problem.right->info().reference == Reference::rohf;
-  if (problem.two_sided() || other_orbitals) return nullptr;
-  const auto plain = std::find_if(result.energies.begin(), result.energies.end(),
-                                  [](const TriplesEnergy& energy) { return energy.omega2 == 0.0; });
-  return plain == result.energies.end() ? nullptr : &*plain;
-}
-
 /// Appends a warning or throws InputError if the energies differ from the printed ones.
 void compare_with_printed(const Problem& problem, const CalculationOptions& options, const CalculationResult& result,
                           std::vector<std::string>& sentences) {
   const SourceInfo& info = problem.right->info();
-  const TriplesEnergy* const energy = comparable(problem, options, result);
+  const TriplesEnergy* const energy = comparable_energy(problem, options, result);
   if (!info.printed_triples || energy == nullptr) return;
   // Other programs print these two only.
   const std::array all_printed = {info.printed_triples->first, info.printed_triples->second};
@@ -82,6 +70,16 @@ void compare_with_ccsd(const Problem& problem, const CalculationOptions& options
   }
 }
 
+}
+
+const TriplesEnergy* comparable_energy(const Problem& problem, const CalculationOptions& options,
+                                       const CalculationResult& result) {
+  const bool other_orbitals =
+      options.rohf == RohfOrbitals::semicanonical && problem.right->info().reference == Reference::rohf;
+  if (problem.two_sided() || other_orbitals) return nullptr;
+  const auto plain = std::find_if(result.energies.begin(), result.energies.end(),
+                                  [](const TriplesEnergy& energy) { return energy.omega2 == 0.0; });
+  return plain == result.energies.end() ? nullptr : &*plain;
 }
 
 std::vector<std::string> check_result(const Problem& problem, const CalculationOptions& options,

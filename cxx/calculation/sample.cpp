@@ -1,4 +1,5 @@
-#include <algorithm>
+#include "cxx/calculation/sample.hpp"
+
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -6,12 +7,11 @@
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/energy_sums.hpp"
+#include "cxx/calculation/executors.hpp"
 #include "cxx/calculation/mixed_energies.hpp"
-#include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/task_run.hpp"
 
-/// The part of a run in mixed precision that computes tasks in double precision.
 namespace trifuse {
 
 namespace {
@@ -32,77 +32,76 @@ void add_work(RunOutcome& sum, RunOutcome more) {
   std::move(more.warnings.begin(), more.warnings.end(), std::back_inserter(sum.warnings));
 }
 
+/// Makes the executor in double precision for this rank. If its GPUs fail, returns null, and `settings.failed_device`
+/// gets the reason. `panels`: those of this rank. `on_cores`: true if the GPUs have failed before.
+std::unique_ptr<Executor> make_exact_executor(const CalculationState& state,
+                                              const std::shared_ptr<const PanelStore>& panels, bool on_cores,
+                                              RunSettings& settings) {
+  if (on_cores) return make_executor_on_cores(state, panels);
+  const auto fail = [&](const Error& error) {
+    settings.failed_device = error.what();
+    return nullptr;
+  };
+  try {
+    std::vector<std::string> left_out;  // the tasks in mixed precision have warned of these GPUs
+    auto executor = prepare_executor(state, Precision::fp64, &left_out, settings.stop);
+    if (PanelExecutor* const reader = panel_executor(executor.get())) {
+      const bool enough = panels->has_panels() || reader->reads_sources();
+      reader->take_panels(enough ? panels : read_all_operands(state, *reader));
+    }
+    return executor;
+  } catch (const DeviceError& error) {
+    return fail(error);
+  } catch (const UsageError& error) {  // the operands of a task are larger in double precision and may not fit
+    if (state.options.executor != ExecutorKind::cuda) throw;
+    return fail(error);
+  }
 }
 
-void CalculationContext::prepare_for_sample(const std::shared_ptr<const PanelStore>& panels, bool on_cores,
-                                            PreparedExecutor& executor, RunSettings& settings) const {
-  run_collectively(communicator_, [&] {
-    const bool idle = communicator_ != nullptr && assignment_.role == RankAssignment::Role::idle;
-    if (idle || executor) return;
-    if (on_cores) {
-      executor.executor = make_executor_on_cores(panels);
-      return;
-    }
-    const auto fail = [&](const Error& error) {
-      executor = {};
-      settings.failed_device = error.what();
-    };
-    try {
-      std::vector<std::string> left_out;  // the tasks in mixed precision have warned of these GPUs
-      executor = prepare_executor(Precision::fp64, &left_out, settings.stop);
-      if (executor.reader != nullptr) {
-        const bool enough = panels->has_panels() || executor.reader->reads_sources();
-        executor.reader->take_panels(enough ? panels : read_all_operands(*executor.reader));
-      }
-    } catch (const DeviceError& error) {
-      fail(error);
-    } catch (const UsageError& error) {  // the operands of a task are larger in double precision and may not fit
-      if (options_.executor != ExecutorKind::cuda) throw;
-      fail(error);
-    }
-  });
 }
 
-void CalculationContext::compute_sample(RunOutcome& outcome, RunSettings settings, bool on_devices,
-                                        const std::shared_ptr<const PanelStore>& panels,
-                                        CalculationResult& result) const {
-  const std::size_t omega2_count = problem_.omega2.size(), all = plan_.tasks.size();
+void compute_sample(const CalculationState& state, RunSettings settings, bool gpus_failed,
+                    const std::shared_ptr<const PanelStore>& panels, RunOutcome& outcome, CalculationResult& result) {
+  const Plan& plan = state.plan;
+  const std::size_t omega2_count = state.problem.omega2.size(), all = plan.tasks.size();
   std::vector<bool> in_double;
   for (const WorkerKind kind : outcome.kinds) in_double.push_back(!is_mixed(kind));
-  MixedEnergies energies(plan_, omega2_count, std::move(outcome.energies), in_double, options_.target_error);
+  MixedEnergies energies(plan, omega2_count, std::move(outcome.energies), in_double, state.options.target_error);
   const auto tell = std::exchange(settings.progress, {});
-  RunProgress before{all, all, plan_.total_operations, plan_.total_operations};
+  RunProgress before{all, all, plan.total_operations, plan.total_operations};
   if (tell) {
     settings.progress = [&](const RunProgress& now) {
       tell({before.tasks_done + now.tasks_done, before.tasks + now.tasks, before.operations_done + now.operations_done,
             before.operations + now.operations});
     };
   }
-  PreparedExecutor executor;
+  std::unique_ptr<Executor> executor;
   bool on_cores = false;
   settings.failed_device.clear();
   settings.on_cores = {};
-  if (options_.executor == ExecutorKind::cuda) {
-    on_cores = !on_devices;
+  if (state.options.executor == ExecutorKind::cuda) {
+    on_cores = gpus_failed;
     settings.on_cores = [&] {
-      executor = {};
+      executor = nullptr;
       on_cores = true;
-      return make_executor_on_cores(panels);
+      return make_executor_on_cores(state, panels);
     };
   }
-  const bool tells = settings.warn && (communicator_ == nullptr || communicator_->rank() == 0);
+  const bool tells = settings.warn && (state.communicator == nullptr || state.communicator->rank() == 0);
   std::size_t told = 0;
   SampleReport& report = result.sample.emplace();
   const double begin = wall_seconds();
   for (auto tasks = energies.tasks_to_add(); !tasks.empty(); tasks = energies.tasks_to_add()) {
     for (; tells && told < energies.warnings().size(); ++told) settings.warn(energies.warnings()[told]);
     const double idle = wall_seconds();
-    prepare_for_sample(panels, on_cores, executor, settings);
+    run_collectively(state.communicator, [&] {
+      if (!executor && !state.idle()) executor = make_exact_executor(state, panels, on_cores, settings);
+    });
     report.seconds_preparing += wall_seconds() - idle;
-    const Plan part = part_of(plan_, tasks);
+    const Plan part = part_of(plan, tasks);
     settings.numbers_in_journal.clear();
     for (const std::size_t task : tasks) settings.numbers_in_journal.push_back(all + task);
-    RunOutcome more = run_tasks(part, executor.executor.get(), omega2_count, settings);
+    RunOutcome more = run_tasks(part, executor.get(), omega2_count, settings);
     settings.failed_device.clear();
     energies.add(tasks, more.energies);
     report.tasks += tasks.size() - more.from_journal;
@@ -112,10 +111,10 @@ void CalculationContext::compute_sample(RunOutcome& outcome, RunSettings setting
     before.operations_done = before.operations += part.total_operations;
   }
   report.seconds = wall_seconds() - begin;
-  if (executor.cuda != nullptr) report.cuda = executor.cuda->report();
+  if (executor) report.device_report = executor->device_report();
   outcome.warnings.insert(outcome.warnings.end(), energies.warnings().begin(), energies.warnings().end());
-  result.energies = sum_energies(energies.corrected());
-  const std::vector<TriplesEnergy> uncorrected = sum_energies(energies.uncorrected());
+  result.energies = sum_energies(state.problem, plan, energies.corrected());
+  const std::vector<TriplesEnergy> uncorrected = sum_energies(state.problem, plan, energies.uncorrected());
   const std::vector<Energies> bars = energies.error_bars();
   for (std::size_t w = 0; w < omega2_count; ++w) {
     result.energies[w].uncorrected = uncorrected[w].total;

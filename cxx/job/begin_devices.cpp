@@ -1,30 +1,39 @@
 #include "cxx/job/begin_devices.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/hosts.hpp"
+#include "cxx/calculation/devices.hpp"
+#include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// The GPUs that this process will probably use: its share of `wanted`, or of all.
+/// Returns the GPUs that this process will probably use: its share of `wanted`, or of all. It assumes that all ranks of
+/// the host see the same GPUs.
 std::vector<int> likely_devices(std::vector<int> wanted, const GpuRanks& of) {
   if (wanted.empty()) {
     wanted.resize(static_cast<std::size_t>(visible_device_count()));
     std::iota(wanted.begin(), wanted.end(), 0);
   }
-  const int place = of.place, ranks = of.ranks;
-  const int count = std::min(static_cast<int>(wanted.size()), of.gpus.value_or(static_cast<int>(max_devices)));
-  if (ranks > count) return place < count ? std::vector{wanted[static_cast<std::size_t>(place)]} : std::vector<int>();
-  return {wanted.begin() + place * count / ranks, wanted.begin() + (place + 1) * count / ranks};
+  if (of.gpus) wanted.resize(std::min(wanted.size(), static_cast<std::size_t>(*of.gpus)));
+  const auto ranks = static_cast<std::size_t>(of.ranks);
+  const std::vector<std::string> hosts(ranks), lists(ranks, fmt::format("{}", fmt::join(wanted, " ")));
+  std::vector<int> mine;
+  for (const std::size_t n : assigned_devices(hosts, lists, static_cast<std::size_t>(of.place), false)) {
+    mine.push_back(wanted[n]);
+  }
+  return mine;
 }
 
 }

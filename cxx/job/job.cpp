@@ -79,9 +79,8 @@ class Job {
       return;
     }
     const bool may_share = options_.gpus_of_host.has_value() || !options.devices.empty();
-    DistributedOptions of_rank = options_with_devices(*ranks_, options, with_gpu, may_share, options_.gpus_of_host);
-    if (options_.gpu_memory) of_rank.gpu_memory = options_.gpu_memory;
-    distributed_.emplace(plan_distributed(*ranks_, *readable_right_, readable_left_, of_rank));
+    distributed_.emplace(plan_distributed(*ranks_, *readable_right_, readable_left_,
+                                          {options, options_.gpu_memory, with_gpu, may_share, options_.gpus_of_host}));
   }
 
   CalculationResult execute() {
@@ -115,7 +114,7 @@ class Job {
   /// GPUs.
   int threads_beside_tasks() const {
     constexpr int least = 4;
-    const int threads = calculation().threads();
+    const int threads = calculation().memory().threads;
     return std::max(std::min(threads, least), threads / 2);
   }
 

@@ -13,6 +13,8 @@
 
 namespace trifuse {
 
+struct DeviceReport;  // executor_report.hpp
+
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
 /// return the same energies up to rounding.
 class Executor {
@@ -42,6 +44,8 @@ class Executor {
   virtual int particle_block() const { return 0; }
   /// Returns the number of workers that a run should use; 0 means one for each thread of the run.
   virtual int workers() const { return 0; }
+  /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.
+  virtual std::shared_ptr<const DeviceReport> device_report() const { return nullptr; }
 };
 
 }

@@ -4,15 +4,16 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
+#include "cxx/plan/executor_report.hpp"
 
 namespace trifuse {
 
 namespace {
 
 /// Returns the FP64 matrix peak of all devices, operations per second; 0 if the peak of a device is not known.
-double peak_rate(const CudaReport& report) {
+double peak_rate(const DeviceReport& report) {
   double sum = 0.0;
-  for (const CudaReport::Device& device : report.devices) {
+  for (const DeviceReport::Device& device : report.devices) {
     if (device.peak_share_rate <= 0.0) return 0.0;
     sum += device.peak_share_rate;
   }
@@ -20,22 +21,22 @@ double peak_rate(const CudaReport& report) {
 }
 
 /// Returns the fraction of wanted panels that were already on the device.
-double hit_share(const CudaReport& report) {
+double hit_share(const DeviceReport& report) {
   const std::int64_t missed = report.panels_sent + report.panels_made + report.panels_from_peers;
   return report.panels_wanted > 0 ? 1.0 - static_cast<double>(missed) / static_cast<double>(report.panels_wanted) : 0.0;
 }
 
 /// Returns the names of the kernels that were used. If there are several, the share of CTA tiles follows each name.
-std::string kernels_of(const CudaReport& report) {
-  std::vector<CudaReport::Kernel> used;
+std::string kernels_of(const DeviceReport& report) {
+  std::vector<DeviceReport::Kernel> used;
   std::int64_t cta_tiles = 0;
-  for (const CudaReport::Kernel& kernel : report.kernels) {
+  for (const DeviceReport::Kernel& kernel : report.kernels) {
     if (kernel.cta_tiles > 0) used.push_back(kernel);
     cta_tiles += kernel.cta_tiles;
   }
   if (used.size() <= 1) return "kernel " + (used.empty() ? report.kernels.front() : used.front()).name;
   std::string text = "kernels";
-  for (const CudaReport::Kernel& kernel : used) {
+  for (const DeviceReport::Kernel& kernel : used) {
     text += fmt::format("{} {} ({:.3g} % of the CTA tiles)", &kernel == used.data() ? "" : ",", kernel.name,
                         100.0 * static_cast<double>(kernel.cta_tiles) / static_cast<double>(cta_tiles));
   }
@@ -52,7 +53,7 @@ std::string names_of(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
-std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate,
+std::string describe_devices(const Calculation& calculation, const DeviceReport& report, double rate,
                              const std::string& part) {
   std::string text = fmt::format("Devices      {}; {}{}{}\n", names_of(calculation.devices()), kernels_of(report),
                                  part.empty() ? "" : "; ", part);
@@ -89,7 +90,7 @@ std::string describe_devices(const Calculation& calculation, const CudaReport& r
   return text;
 }
 
-nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate) {
+nlohmann::ordered_json json_devices(const Calculation& calculation, const DeviceReport& report, double rate) {
   nlohmann::ordered_json devices = nlohmann::ordered_json::array();
   for (const DeviceInfo& device : calculation.devices()) {
     devices.push_back({{"number", device.number},
@@ -98,7 +99,7 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaRe
                        {"total_memory_bytes", device.total_memory}});
   }
   nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
-  for (const CudaReport::Kernel& kernel : report.kernels)
+  for (const DeviceReport::Kernel& kernel : report.kernels)
     kernels.push_back({{"name", kernel.name}, {"cta_tiles", kernel.cta_tiles}});
   const double peak = peak_rate(report);
   const auto known = [&](double value) {
@@ -149,12 +150,13 @@ double rate_of_sample(const CalculationResult& result) {
 
 std::string describe_devices(const Calculation& calculation, const CalculationResult& result) {
   std::string text;
-  if (result.cuda) {
-    text += describe_devices(calculation, *result.cuda, rate_without_sample(result),
+  if (result.device_report) {
+    text += describe_devices(calculation, *result.device_report, rate_without_sample(result),
                              result.sample ? "all tasks in mixed precision" : "");
   }
-  if (result.sample && result.sample->cuda) {
-    text += describe_devices(calculation, *result.sample->cuda, rate_of_sample(result), "sample in double precision");
+  if (result.sample && result.sample->device_report) {
+    text += describe_devices(calculation, *result.sample->device_report, rate_of_sample(result),
+                             "sample in double precision");
   }
   return text;
 }

@@ -13,13 +13,13 @@ std::string names_of(const std::vector<DeviceInfo>& devices);
 
 /// Describes the work of the devices. `rate`: operations per second of all devices together. `part`: the part of the
 /// run that `report` is about, in words; empty: the whole run.
-std::string describe_devices(const Calculation& calculation, const CudaReport& report, double rate,
+std::string describe_devices(const Calculation& calculation, const DeviceReport& report, double rate,
                              const std::string& part = {});
 /// Describes the work of the devices in a run. A run in double precision has one part. A run in mixed precision has
 /// two: all tasks, then the sample. Returns an empty text if no devices were used.
 std::string describe_devices(const Calculation& calculation, const CalculationResult& result);
 /// Returns the work of the devices as JSON. `rate`: see `describe_devices`.
-nlohmann::ordered_json json_devices(const Calculation& calculation, const CudaReport& report, double rate);
+nlohmann::ordered_json json_devices(const Calculation& calculation, const DeviceReport& report, double rate);
 
 /// Returns the operations per second of all tasks in the precision that the user chose, without the sample; 0 if no
 /// time is known.

@@ -85,7 +85,8 @@ void add_precision(const Calculation& calculation, const CalculationResult& resu
                         {"seconds", sample.seconds},
                         {"preparing_seconds", sample.seconds_preparing},
                         {"operations_per_second", rate_of_sample(result)}};
-    if (sample.cuda) report["sample"]["cuda"] = json_devices(calculation, *sample.cuda, rate_of_sample(result));
+    if (sample.device_report)
+      report["sample"]["cuda"] = json_devices(calculation, *sample.device_report, rate_of_sample(result));
   }
   nlohmann::ordered_json strata = nlohmann::ordered_json::array();
   for (const StratumReport& stratum : result.strata) {

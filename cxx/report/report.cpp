@@ -8,6 +8,8 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
+#include "cxx/calculation/result_check.hpp"
+#include "cxx/plan/executor_report.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/strata.hpp"
 #include "cxx/report/check_report.hpp"
@@ -103,8 +105,8 @@ std::string describe_plan(const Calculation& calculation) {
   if (const std::string note = calculation.reference_note(); !note.empty())
     text += fmt::format("             {}\n", note);
   const std::string rotated =
-      calculation.rotated_bytes() > 0
-          ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.rotated_bytes()))
+      calculation.memory().rotated > 0
+          ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.memory().rotated))
           : "";
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
                       to_string(plan.formulation), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
@@ -116,17 +118,17 @@ std::string describe_plan(const Calculation& calculation) {
     if (const std::string advice = precision_advice(calculation); !advice.empty())
       text += fmt::format("             {}\n", advice);
     return text + fmt::format("Memory       {} of operands{} {}, {} on each device\n",
-                              bytes(calculation.operand_bytes()), rotated,
-                              calculation.shares_operands() ? "on all hosts" : "on the host",
+                              bytes(calculation.memory().operands), rotated,
+                              calculation.memory().shared ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "all free memory");
   }
-  const std::string made = calculation.made_bytes() > 0 ? fmt::format(", at most {} of panels made from factors",
-                                                                      bytes(calculation.made_bytes()))
-                                                        : "";
+  const std::string made = calculation.memory().made() > 0 ? fmt::format(", at most {} of panels made from factors",
+                                                                         bytes(calculation.memory().made()))
+                                                           : "";
   text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}{}\n",
-                      bytes(calculation.operand_bytes()), rotated, calculation.shares_operands() ? " in all" : "",
-                      bytes(calculation.scratch_bytes()), calculation.threads(), calculation.threads() == 1 ? "" : "s",
-                      made);
+                      bytes(calculation.memory().operands), rotated, calculation.memory().shared ? " in all" : "",
+                      bytes(calculation.memory().scratch()), calculation.memory().threads,
+                      calculation.memory().threads == 1 ? "" : "s", made);
   return text;
 }
 
@@ -170,18 +172,13 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
       text += fmt::format("{:>8}{}\n", spin_case_names[s], columns_of(energy.spin_cases[s]));
     }
   }
-  // The program that made the amplitudes printed the plain one-sided correction. For ROHF it printed the correction as
-  // NWChem defines it.
-  const bool comparable = !calculation.two_sided() && calculation.options().rohf == RohfOrbitals::nwchem;
-  if (info.printed_triples && comparable) {
-    for (const TriplesEnergy& energy : result.energies) {
-      if (energy.omega2 != 0.0) continue;
-      const auto [e_bracket_t, e_paren_t] = *info.printed_triples;
-      text += fmt::format("{:>8}  {:21.15f}  {:21.15f}  printed by the program that made the amplitudes\n", "",
-                          e_bracket_t, e_paren_t);
-      text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", energy.total.e_bracket_t - e_bracket_t,
-                          energy.total.e_paren_t - e_paren_t);
-    }
+  const TriplesEnergy* const comparable = comparable_energy(calculation.problem(), calculation.options(), result);
+  if (info.printed_triples && comparable != nullptr) {
+    const auto [e_bracket_t, e_paren_t] = *info.printed_triples;
+    text += fmt::format("{:>8}  {:21.15f}  {:21.15f}  printed by the program that made the amplitudes\n", "",
+                        e_bracket_t, e_paren_t);
+    text += fmt::format("{:>8}  {:21.1e}  {:21.1e}  difference\n", "", comparable->total.e_bracket_t - e_bracket_t,
+                        comparable->total.e_paren_t - e_paren_t);
   }
   if (const auto ccsd = total_ccsd_energy(info, correlation)) {
     text += "\n";
@@ -201,10 +198,11 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
   text += fmt::format("\n             {:.2f} s in total, from opening the input to the energies\n", times.whole);
   text += fmt::format("Peak         {} of the host's memory", bytes(result.peak_bytes));
-  if (result.cuda && result.cuda->peak_bytes > 0) text += fmt::format(", {} of a GPU", bytes(result.cuda->peak_bytes));
+  if (result.device_report && result.device_report->peak_bytes > 0)
+    text += fmt::format(", {} of a GPU", bytes(result.device_report->peak_bytes));
   text += "\n";
   text += describe_sample(result);
-  if (!result.traffic.empty()) text += describe_traffic(result.traffic, calculation.made_bytes() > 0);
+  if (!result.traffic.empty()) text += describe_traffic(result.traffic, calculation.memory().made() > 0);
   if (result.tasks_from_other_kind > 0) {
     text += fmt::format(
         "Journal      another kind of device computed {} of its tasks: energies agree {}, not to the last bit\n",
@@ -271,10 +269,10 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
                                       ? nlohmann::ordered_json(calculation.largest_denominator())
                                       : nlohmann::ordered_json()},
           {"memory",
-           {{"operand_bytes", calculation.operand_bytes()},
-            {"made_bytes", calculation.made_bytes()},
-            {"scratch_bytes", calculation.scratch_bytes()}}},
-          {"threads", calculation.threads()},
+           {{"operand_bytes", calculation.memory().operands},
+            {"made_bytes", calculation.memory().made()},
+            {"scratch_bytes", calculation.memory().scratch()}}},
+          {"threads", calculation.memory().threads},
           {"tiles", tiles}};
 }
 
@@ -284,7 +282,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   const std::optional<double> ccsd_energy = right_check.ccsd_energy;
   const CalculationOptions& options = calculation.options();
   nlohmann::ordered_json json;
-  json["method"] = calculation.method(options.omega2.front());
+  json["method"] = result.energies.front().method;
   if (const std::string note = calculation.reference_note(); !note.empty()) json["reference_note"] = note;
   json["units"] = "hartree";
   const auto known = [](std::optional<double> value) {
@@ -311,7 +309,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
       {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},
       {"executor", to_string(options.executor)},
       {"tile_size", options.tile_size ? nlohmann::ordered_json(*options.tile_size) : nlohmann::ordered_json("auto")},
-      {"threads", calculation.threads()},
+      {"threads", calculation.memory().threads},
       {"memory_bytes", options.memory ? nlohmann::ordered_json(*options.memory) : nlohmann::ordered_json("auto")},
       {"journal", options.journal.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(options.journal)}};
   json["plan"] = json_plan(calculation);
@@ -325,12 +323,13 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["timings"] = {{"check_seconds", times.checking},           {"plan_seconds", times.planning},
                      {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
-  json["memory"] = {{"operand_bytes", calculation.operand_bytes()},
-                    {"rotated_bytes", calculation.rotated_bytes()},
-                    {"made_bytes", calculation.made_bytes()},
-                    {"scratch_bytes", calculation.scratch_bytes()},
+  json["memory"] = {{"operand_bytes", calculation.memory().operands},
+                    {"rotated_bytes", calculation.memory().rotated},
+                    {"made_bytes", calculation.memory().made()},
+                    {"scratch_bytes", calculation.memory().scratch()},
                     {"peak_bytes", result.peak_bytes}};
-  if (result.cuda) json["cuda"] = json_devices(calculation, *result.cuda, rate_without_sample(result));
+  if (result.device_report)
+    json["cuda"] = json_devices(calculation, *result.device_report, rate_without_sample(result));
   json["machine"] = json_machine();
   json["checks"] = json_checks(right_check, left_check);
   for (const std::string& warning : check_warnings(right_check, left_check)) json["warnings"].push_back(warning);

@@ -228,7 +228,7 @@ std::optional<Witness> untested_kind(const SourceInfo& amplitudes) {
 /// caller need all of these data. Files need a sharp equation, or the printed energy and the Fock matrix.
 std::optional<std::string> weakness(const Measurements& measured, const TileSource& integrals) {
   const SourceInfo& info = integrals.info();
-  if (info.of_all_ranks) return std::nullopt;  // a running program, whose user has nothing to add
+  if (info.nothing_to_add) return std::nullopt;
   const bool equation = measured.singles && measured.singles->complete, in_memory = info.files.empty();
   if (!in_memory && (equation || (info.correlation_energy && integrals.has_fock()))) return std::nullopt;
   const bool dense = dense_input_of(integrals) != nullptr;

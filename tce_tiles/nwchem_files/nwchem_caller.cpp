@@ -140,6 +140,7 @@ std::unique_ptr<TileSource> make_nwchem_caller_source(const NwchemTiles& tiles, 
   info.reference = tiles.restricted ? Reference::rhf : Reference::uhf;
   info.may_be_rohf = !tiles.restricted;
   info.of_all_ranks = true;
+  info.nothing_to_add = true;
   info.fock_in_triples = FockInTriples::left_out;
   NwchemVectors vectors;
   vectors.storage = tiles.storage;

@@ -47,6 +47,9 @@ struct SourceInfo {
   /// True if all ranks of a job read the same numbers, from arrays that they share. Then ranks can share the check of
   /// the numbers.
   bool of_all_ranks = false;
+  /// True if the user can add no numbers to this source, because it is a running program. Then no warning asks for
+  /// more.
+  bool nothing_to_add = false;
   /// True if the orbitals of an unrestricted source may be orbitals of ROHF. Then an unknown f_ia need not be zero.
   bool may_be_rohf = false;
   std::optional<double> scf_energy;          ///< total energy of the reference, from the producing program, hartree

@@ -1,4 +1,5 @@
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/state.hpp"
 
 #include <gtest/gtest.h>
 
@@ -61,7 +62,7 @@ TEST_F(CalculationWithAJournal, ResumesWithAnotherKindOfWorkerAndReportsIt) {
 
 TEST_F(CalculationWithAJournal, UsesTheTilesOfTheJournal) {
   // The plan of a run on GPUs.
-  const auto begun = CalculationContext(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run();
+  const auto begun = Calculation(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run();
   const auto result = calculate(*source, options);
   EXPECT_EQ(result.tasks_from_journal, result.tasks);
   EXPECT_EQ(numbers_of(result), numbers_of(begun));

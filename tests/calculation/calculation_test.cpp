@@ -112,8 +112,7 @@ TEST_F(ACalculation, IsNamedAfterItsAmplitudesAndOmega2) {
     CalculationOptions options = options_for();
     options.omega2 = {omega2};
     const auto right = described(*water, amplitudes(AmplitudeKind::ccsd), true);
-    const Calculation calculation(*right, left, options);
-    return calculation.method(omega2);
+    return calculate(*right, options, left).energies.at(0).method;
   };
   const auto regularized = described(*water, amplitudes(AmplitudeKind::regularized_ccsd, 0.1), false);
   const auto lambda = described(*water, amplitudes(AmplitudeKind::lambda), false);
@@ -186,10 +185,10 @@ TEST_F(ACalculation, RefusesDenominatorsThatAreNotNegativeAndNamesAnOmega2ThatCu
 TEST_F(ACalculation, UsesNoMoreThreadsThanItsMemoryAllows) {
   CalculationOptions options = options_for();
   options.threads = 8;
-  const std::int64_t one_thread = Calculation(*water, nullptr, options).scratch_bytes() / 8;
+  const std::int64_t one_thread = Calculation(*water, nullptr, options).memory().scratch() / 8;
   options.memory = 3 * one_thread;
-  EXPECT_EQ(Calculation(*water, nullptr, options).threads(), 3);
-  EXPECT_EQ(Calculation(*water, nullptr, options).scratch_bytes(), options.memory);
+  EXPECT_EQ(Calculation(*water, nullptr, options).memory().threads, 3);
+  EXPECT_EQ(Calculation(*water, nullptr, options).memory().scratch(), options.memory);
   options.memory = one_thread - 1;
   expect_refusal<UsageError>(*water, nullptr, options, "--memory allows");
 }

@@ -1,4 +1,4 @@
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<std::vector<double>> results_of_ranks(const std::string& dump, int s
         const auto source = open_dump_of(dump);
         CalculationOptions options = options_for({}, 3);
         options.omega2 = {0.0, 0.1};
-        CalculationContext calculation(*source, nullptr, options);
+        Calculation calculation(*source, nullptr, options);
         calculation.join(communicator, assignment(communicator.rank()));
         results[static_cast<std::size_t>(communicator.rank())] = numbers_of(calculation.run());
       },
@@ -79,7 +79,7 @@ TEST_P(DistributedCalculationOnRanks, FailsOnAllRanksIfOneCannotRead) {
           copy.write_doubles("t2amp", values);
         }
         const auto source = copy.open();
-        CalculationContext calculation(*source, nullptr, options_for());
+        Calculation calculation(*source, nullptr, options_for());
         calculation.join(communicator, {});
         calculation.run();
         ADD_FAILURE() << "a rank went on";
@@ -131,7 +131,7 @@ TEST(DistributedCalculationWithArrays, FailsOnAllRanksIfArraysFailOnOne) {
         [&](Communicator& sound) {
           CommunicatorWithBadArrays communicator(sound, 2, panels);
           const auto source = open_dump_of("ch2_631g_c1_uhf_t3");
-          CalculationContext calculation(*source, nullptr, options_for({}, 3));
+          Calculation calculation(*source, nullptr, options_for({}, 3));
           // The other ranks are idle, so that rank 2 must fetch panels and fails.
           calculation.join(communicator,
                            RankAssignment{communicator.rank() == 2 ? Role::worker : Role::idle, 1.0, 1.0, 1});
@@ -155,7 +155,7 @@ TEST(DistributedCalculationWithArrays, StoresOperandsAsAssigned) {
     const auto failures = failures_of_ranks(
         4,
         [&](Communicator& communicator) {
-          CalculationContext calculation(*source, nullptr, options);
+          Calculation calculation(*source, nullptr, options);
           RankAssignment assignment;
           assignment.operands = shares[static_cast<std::size_t>(communicator.rank())];
           calculation.join(communicator, assignment);
@@ -163,14 +163,14 @@ TEST(DistributedCalculationWithArrays, StoresOperandsAsAssigned) {
           EXPECT_EQ(numbers_of(result), alone);
           std::int64_t all = 0;
           for (std::size_t rank = 0; rank < shares.size(); ++rank) {
-            const auto expected = static_cast<double>(calculation.operand_bytes()) * shares[rank].share / 4.0;
+            const auto expected = static_cast<double>(calculation.memory().operands) * shares[rank].share / 4.0;
             const std::int64_t own = result.traffic[rank].own_bytes;
             EXPECT_NEAR(static_cast<double>(own), expected, 0.1 * expected) << "rank " << rank;
             EXPECT_GT(result.traffic[rank].fetched_bytes, 0);
             all += own;
           }
           EXPECT_EQ(result.traffic[0].own_bytes, 0);
-          EXPECT_EQ(all, calculation.operand_bytes());
+          EXPECT_EQ(all, calculation.memory().operands);
         },
         true);
     EXPECT_EQ(failures, std::vector<std::string>(4));
@@ -181,23 +181,23 @@ TEST(DistributedCalculationWithArrays, UsesNoMoreMemoryThanItMay) {
   const auto source = make_synthetic_source(closed_shell(8, 24));
   const CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
   const std::vector<double> alone = numbers_of(calculate(*source, options));
-  const CalculationContext planned(*source, nullptr, options);
-  const std::int64_t working = planned.working_bytes(), operands = planned.operand_bytes();
+  const Calculation planned(*source, nullptr, options);
+  const std::int64_t working = planned.memory().working(), operands = planned.memory().operands;
   for (const std::int64_t memory : {operands + 2 * working, operands / 3 + 2 * working}) {
     const auto failures = failures_of_ranks(
         4,
         [&](Communicator& communicator) {
           CalculationOptions mine = options;
           mine.memory = memory;
-          CalculationContext calculation(*source, nullptr, mine);
+          Calculation calculation(*source, nullptr, mine);
           calculation.join(communicator, {});
           const CalculationResult result = calculation.run();
           EXPECT_EQ(numbers_of(result), alone);
           ASSERT_EQ(result.traffic.size(), 4u);
           for (const OperandTraffic& rank : result.traffic) {
             EXPECT_GT(rank.fetched_bytes, 0);
-            EXPECT_LE(rank.own_bytes, calculation.owned_bytes());
-            EXPECT_LE(rank.own_bytes + rank.cache_bytes + calculation.scratch_bytes(), memory);
+            EXPECT_LE(rank.own_bytes, calculation.memory().owned);
+            EXPECT_LE(rank.own_bytes + rank.cache_bytes + calculation.memory().scratch(), memory);
             if (memory < operands) continue;
             EXPECT_LE(rank.fetched_bytes, rank.bytes_of_others);
           }
@@ -214,15 +214,15 @@ TEST(DistributedCalculationWithArrays, WorksWithTheLeastMemory) {
   const auto failures = failures_of_ranks(
       3,
       [&](Communicator& communicator) {
-        CalculationContext calculation(*source, nullptr, options);
+        Calculation calculation(*source, nullptr, options);
         RankAssignment assignment{communicator.rank() == 2 ? Role::idle : Role::worker, 1.0, 2.0, 1};
-        assignment.memory = std::ceil(static_cast<double>(calculation.operand_bytes()) / 3.0);
-        if (assignment.role == Role::worker) assignment.memory += static_cast<double>(calculation.working_bytes());
+        assignment.memory = std::ceil(static_cast<double>(calculation.memory().operands) / 3.0);
+        if (assignment.role == Role::worker) assignment.memory += static_cast<double>(calculation.memory().working());
         calculation.join(communicator, assignment);
         const CalculationResult result = calculation.run();
         EXPECT_EQ(numbers_of(result), alone);
         EXPECT_EQ(result.traffic.at(2).fetched_bytes, 0);
-        EXPECT_GT(result.traffic.at(2).own_bytes, calculation.operand_bytes() / 4);
+        EXPECT_GT(result.traffic.at(2).own_bytes, calculation.memory().operands / 4);
       },
       true);
   EXPECT_EQ(failures, std::vector<std::string>(3));
@@ -234,9 +234,9 @@ TEST(DistributedCalculationWithArrays, IsRefusedIfThePartOfARankDoesNotFit) {
       4,
       [&](Communicator& communicator) {
         CalculationOptions options = options_for(SpinFormulation::spin_orbital, 4);
-        const CalculationContext planned(*source, nullptr, options);
-        if (communicator.rank() == 1) options.memory = planned.working_bytes() + planned.operand_bytes() / 8;
-        CalculationContext calculation(*source, nullptr, options);
+        const Calculation planned(*source, nullptr, options);
+        if (communicator.rank() == 1) options.memory = planned.memory().working() + planned.memory().operands / 8;
+        Calculation calculation(*source, nullptr, options);
         run_collectively(&communicator, [&] { calculation.join(communicator, {}); });
       },
       true);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tce_tiles/checks/source_check.hpp"
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/dump_files/dump_writer.hpp"
@@ -181,7 +181,7 @@ TEST(FactorsOfRanks, AreReadOnceByAllRanksTogether) {
             const auto source = counted(molecule(restricted), reads);
             expect_equation(check(*source, communicator), of_integrals);
             expect_part(reads, restricted, communicator, 1, checked);
-            CalculationContext calculation(*source, nullptr, options_of(restricted));
+            Calculation calculation(*source, nullptr, options_of(restricted));
             calculation.join(communicator, {});
             EXPECT_EQ(numbers_of(calculation.run()), expected);
             for (const auto& [name, elements] : stored_factors(restricted)) {
@@ -238,7 +238,7 @@ TEST(FactorsOfRanks, AreReadOnceMoreForAJournal) {
           CalculationOptions options = options_of(true);
           // Each number of ranks continues the journal of the one before.
           options.journal = (folder.path() / "journal").string();
-          CalculationContext calculation(*source, nullptr, options);
+          Calculation calculation(*source, nullptr, options);
           calculation.join(communicator, {});
           const CalculationResult result = calculation.run();
           expect_part(reads, true, communicator, 2, loaded);
@@ -288,7 +288,7 @@ TEST(FactorsOfRanks, AreRefusedByAllRanksWithTheSameSentence) {
                 if (with_check) check(*source, communicator);
                 CalculationOptions options = options_of(of_job);
                 if (with_journal) options.journal = journal;
-                CalculationContext calculation(*source, nullptr, options);
+                Calculation calculation(*source, nullptr, options);
                 calculation.join(communicator, {});
                 calculation.run();
                 ADD_FAILURE() << "a rank went on";
@@ -315,7 +315,7 @@ TEST(FactorsOfRanks, AreRefusedIfTheirSizesDiffer) {
         SyntheticMolecule made_up = molecule(true);
         if (communicator.rank() == 2) made_up.auxiliary += 1;
         const auto source = counted(made_up, reads);
-        CalculationContext calculation(*source, nullptr, options_of(true));
+        Calculation calculation(*source, nullptr, options_of(true));
         calculation.join(communicator, {});
         calculation.run();
         ADD_FAILURE() << "a rank went on";

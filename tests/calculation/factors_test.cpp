@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/factored_source.hpp"
 #include "tests/support/thread_communicator.hpp"
@@ -56,17 +56,17 @@ TEST_P(CalculationWithFactors, HasTheEnergiesOfIntegralsOnEveryExecutor) {
 TEST_P(CalculationWithFactors, HasTheSameBitsForAnyMemoryAndNumberOfThreads) {
   CalculationOptions chosen = options();
   const Calculation alone(problem.with_factors, left(), chosen);
-  EXPECT_GT(alone.made_bytes(), 0);
-  EXPECT_EQ(Calculation(problem.with_integrals, left(), chosen).made_bytes(), 0);
-  EXPECT_EQ(Calculation(problem.with_integrals, left(), chosen).operand_bytes(), alone.made_bytes())
+  EXPECT_GT(alone.memory().made(), 0);
+  EXPECT_EQ(Calculation(problem.with_integrals, left(), chosen).memory().made(), 0);
+  EXPECT_EQ(Calculation(problem.with_integrals, left(), chosen).memory().operands, alone.memory().made())
       << "all panels are made";
   for (const int threads : {1, 2, 3}) {
     chosen.threads = threads;
-    for (const std::int64_t made : {std::int64_t{0}, alone.made_bytes() / 5, alone.made_bytes()}) {
-      chosen.memory = threads * alone.scratch_bytes() + made;
+    for (const std::int64_t made : {std::int64_t{0}, alone.memory().made() / 5, alone.memory().made()}) {
+      chosen.memory = threads * alone.memory().scratch() + made;
       const Calculation calculation(problem.with_factors, left(), chosen);
-      EXPECT_EQ(calculation.threads(), threads);
-      EXPECT_EQ(calculation.made_bytes(), made);
+      EXPECT_EQ(calculation.memory().threads, threads);
+      EXPECT_EQ(calculation.memory().made(), made);
       EXPECT_EQ(numbers_of(calculation.run()), expected);
     }
   }
@@ -79,11 +79,11 @@ TEST_P(CalculationWithFactors, HasTheSameBitsOnAnyNumberOfRanks) {
         const auto failures = failures_of_ranks(
             ranks,
             [&](Communicator& communicator) {
-              CalculationContext calculation(problem.with_factors, left(), options());
+              Calculation calculation(problem.with_factors, left(), options());
               RankAssignment assignment;
               // Hardly any memory beyond the rank's part of the operands and what it needs to compute.
-              assignment.memory = memory * static_cast<double>(calculation.operand_bytes()) +
-                                  3.0 * static_cast<double>(calculation.working_bytes());
+              assignment.memory = memory * static_cast<double>(calculation.memory().operands) +
+                                  3.0 * static_cast<double>(calculation.memory().working());
               if (memory == 0.0) assignment.memory = 0.0;
               calculation.join(communicator, assignment);
               EXPECT_EQ(numbers_of(calculation.run()), expected);

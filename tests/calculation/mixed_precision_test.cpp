@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/fingerprint.hpp"
+#include "cxx/calculation/state.hpp"
+#include "cxx/parallel/journal.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
@@ -120,7 +122,7 @@ TEST_F(AMixedCalculation, HasTheSameBitsOnAnyNumberOfThreadsAndRanks) {
       const auto failures = failures_of_ranks(
           size,
           [&](Communicator& communicator) {
-            CalculationContext calculation(*source, nullptr, options);
+            Calculation calculation(*source, nullptr, options);
             calculation.join(communicator, RankAssignment{});
             found[static_cast<std::size_t>(communicator.rank())] = all_numbers_of(calculation.run());
           },
@@ -134,12 +136,12 @@ TEST_F(AMixedCalculation, HasTheSameBitsOnAnyNumberOfThreadsAndRanks) {
 /// CPU cores that help GPUs compute in double precision, and their tasks need no correction.
 TEST_F(AMixedCalculation, HasNoErrorIfCoresComputeInsteadOfGpus) {
   CalculationOptions options = mixed_options();
-  const auto result = CalculationContext(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run();
+  const auto result = Calculation(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run();
   EXPECT_EQ(result.tasks_in_double, result.tasks);
   EXPECT_EQ(result.energies.front().error_bar.e_paren_t, 0.0);
   options.precision = Precision::fp64;
   EXPECT_EQ(numbers_of(result),
-            numbers_of(CalculationContext(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run()));
+            numbers_of(Calculation(*source, nullptr, options, {.plan_for = ExecutorKind::cuda}).run()));
 }
 
 TEST_F(AMixedCalculation, ResumesFromItsJournal) {
@@ -176,7 +178,7 @@ TEST_F(AMixedCalculation, ComputesASpoiledClassInDoublePrecisionAndWarns) {
   in_double.precision = Precision::fp64;
   const auto exact = calculate(*source, in_double);
   options.journal = (folder.path() / "journal").string();
-  const CalculationContext calculation(*source, nullptr, options);
+  const Calculation calculation(*source, nullptr, options);
   {
     const Plan& plan = calculation.plan();
     Journal journal(options.journal, {fingerprint(calculation.problem(), nullptr, Precision::mixed),

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/state.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/checks/source_check.hpp"
 #include "tce_tiles/dense/dense_source.hpp"
@@ -100,7 +101,7 @@ TEST(Orbitals, OfACanonicalInputAreNotRotated) {
   for (const char* const name : {"h2o_631g_rhf.h5", "h2o_631g_rhf_c2v.h5", "oh_631g_uhf.h5"}) {
     const auto source = dump_of_pyscf(name);
     const Calculation calculation(*source, nullptr, options_for());
-    EXPECT_EQ(calculation.rotated_bytes(), 0);
+    EXPECT_EQ(calculation.memory().rotated, 0);
     EXPECT_EQ(calculation.reference_note(), "");
     EXPECT_EQ(calculation.input_warnings(), std::vector<std::string>());
     EXPECT_EQ(calculation.problem().right, source.get());
@@ -116,7 +117,7 @@ TEST(Orbitals, ThatAreNotCanonicalGiveTheCanonicalEnergies) {
     const Calculation calculation(*mixed, nullptr, options_for());
     EXPECT_EQ(calculation.plan().formulation, default_formulation(source->tiles()));
     EXPECT_NE(calculation.reference_note().find("semicanonical orbitals"), std::string::npos);
-    EXPECT_GT(calculation.rotated_bytes(), 0);
+    EXPECT_GT(calculation.memory().rotated, 0);
     const CalculationResult result = calculation.run();
     EXPECT_LT(relative_difference(numbers_of(result), expected), 1e-11);
     EXPECT_TRUE(any_contains(result.warnings, "not canonical")) << result.warnings.size();
@@ -196,7 +197,7 @@ TEST(Orbitals, OfAClosedShellAreRotatedOnRanksThatShareThem) {
   const auto failures = failures_of_ranks(
       3,
       [&](Communicator& communicator) {
-        CalculationContext calculation(*mixed, nullptr, options, {.sharers = communicator.size()});
+        Calculation calculation(*mixed, nullptr, options, {.sharers = communicator.size()});
         calculation.join(communicator, {});
         EXPECT_EQ(numbers_of(calculation.run()), alone);
       },
@@ -207,7 +208,7 @@ TEST(Orbitals, OfAClosedShellAreRotatedOnRanksThatShareThem) {
 TEST(Orbitals, TakeTheMemoryOfOneSpinCaseInTheSpinAdaptedFormulation) {
   const auto mixed = mixed_orbitals(*make_synthetic_source(closed_shell(4, 6)), 2);
   const auto bytes_in = [&](SpinFormulation formulation) {
-    return Calculation(*mixed, nullptr, options_for(formulation)).rotated_bytes();
+    return Calculation(*mixed, nullptr, options_for(formulation)).memory().rotated;
   };
   EXPECT_EQ(bytes_in(SpinFormulation::spin_adapted), 8 * (2 * 16 * 36 + 64 * 6 + 4 * 216));
   EXPECT_GT(bytes_in(SpinFormulation::spin_orbital), 2 * bytes_in(SpinFormulation::spin_adapted));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
@@ -116,7 +116,7 @@ TEST_F(PrintedEnergies, SayNothingOfSemicanonicalOrbitals) {
 TEST_F(PrintedEnergies, AreEnforcedByAllRanks) {
   print(0.0, 1.0);
   const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
-    CalculationContext calculation(source_, nullptr, options_for());
+    Calculation calculation(source_, nullptr, options_for());
     calculation.join(communicator, {});
     calculation.run();
   });

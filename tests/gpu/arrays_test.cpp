@@ -20,13 +20,13 @@ class ArraysOnGpu : public OnGpu {
  protected:
   /// Energies of all tasks, and the report. `from_arrays`: false for one of several ranks, which uses the host's
   /// panels.
-  static std::vector<double> numbers(const Problem& problem, const Plan& plan, bool from_arrays, CudaReport& report) {
+  static std::vector<double> numbers(const Problem& problem, const Plan& plan, bool from_arrays, DeviceReport& report) {
     CudaOptions options;
     options.waits_for_memory = from_arrays;
     const auto executor = make_cuda_executor(problem, plan.tiles, options);
     EXPECT_EQ(executor->reads_sources(), from_arrays);
     std::vector<double> found = batch_numbers(*executor, plan, problem.omega2.size());
-    report = executor->report();
+    report = *executor->device_report();
     return found;
   }
 };
@@ -44,7 +44,7 @@ TEST_F(ArraysOnGpu, GiveTheBitsOfTheHostsPanels) {
       problem.formulation = SpinFormulation::spin_adapted;
       problem.omega2 = {0.0, 0.1};
       const Plan plan = make_plan(problem.right->tiles().retiled(3, 4), problem.formulation);
-      CudaReport of_arrays, of_host;
+      DeviceReport of_arrays, of_host;
       EXPECT_EQ(numbers(problem, plan, true, of_arrays), numbers(problem, plan, false, of_host));
       EXPECT_EQ(of_arrays.panels_sent, of_host.panels_sent);
       EXPECT_GT(of_arrays.bytes_sent, 0);

@@ -23,7 +23,7 @@ TEST_F(FactorsOnGpu, GiveTheEnergiesOfTheIntegrals) {
     const auto expected = batch_numbers(*make_reference_executor(problem.of_integrals, tiles), plan, 1);
     const auto executor = make_cuda_executor(problem.of_factors, tiles, {});
     expect_same_energies(batch_numbers(*executor, plan, 1), expected, 1);
-    const CudaReport report = executor->report();
+    const DeviceReport report = *executor->device_report();
     EXPECT_GT(report.panels_made, 0);
     EXPECT_GT(report.slabs_sent, 0);
     EXPECT_GT(report.bytes_made, 0);
@@ -46,8 +46,8 @@ TEST_F(FactorsOnGpu, AreNotUsedForStoredIntegrals) {
   const Plan plan = make_plan(problem.with_integrals.tiles(), SpinFormulation::spin_adapted);
   const auto executor = make_cuda_executor(problem.of_integrals, plan.tiles, {});
   static_cast<void>(batch_numbers(*executor, plan, 1));
-  EXPECT_EQ(executor->report().panels_made, 0);
-  EXPECT_EQ(executor->report().slabs_sent, 0);
+  EXPECT_EQ(executor->device_report()->panels_made, 0);
+  EXPECT_EQ(executor->device_report()->slabs_sent, 0);
 }
 
 // All workers compete for the memory. Panels that were evicted are made again, with the same bits.
@@ -75,9 +75,9 @@ TEST_F(FactorsOnGpu, MakePanelsAgainWithLittleMemory) {
         const bool same_tiles = executor->panel_tiles() == plan.tiles;
         EXPECT_TRUE(!same_tiles || found == first) << "other bits";
       }
-      const CudaReport report = executor->report();
+      const DeviceReport report = *executor->device_report();
       EXPECT_TRUE(more > 0 || report.panels_evicted > 0);
-      EXPECT_GE(report.panels_made, roomy->report().panels_made);
+      EXPECT_GE(report.panels_made, roomy->device_report()->panels_made);
       EXPECT_LE(report.panels_made + report.panels_sent, report.panels_wanted);
       EXPECT_LE(report.bytes_resident, report.memory_budget);
     }

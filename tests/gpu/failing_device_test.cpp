@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/state.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/broken_device.hpp"
 #include "tests/support/calculations.hpp"
@@ -20,7 +21,7 @@ namespace {
 /// `devices`: numbers of the GPUs. `source`: the molecule.
 [[noreturn]] void compute_with_failing_device(const TileSource& source, const std::vector<int>& devices) {
   const std::vector<double> expected =
-      numbers_of(CalculationContext(source, nullptr, {}, {.plan_for = ExecutorKind::cuda}).run());
+      numbers_of(Calculation(source, nullptr, {}, {.plan_for = ExecutorKind::cuda}).run());
   CalculationOptions options;
   options.executor = ExecutorKind::cuda;
   options.devices = devices;

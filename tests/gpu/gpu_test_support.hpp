@@ -16,6 +16,7 @@
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
+#include "cxx/plan/executor_report.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tests/support/problems.hpp"
 

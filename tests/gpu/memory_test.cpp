@@ -44,7 +44,7 @@ TEST_F(LittleDeviceMemory, LetsPanelsComeAndGo) {
       SCOPED_TRACE(std::to_string(more) + " MiB more than needed");
       const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(least + more * mebibyte));
       for (const auto& found : numbers_of_all_workers(*executor, plan, 1)) expect_same_energies(found, expected, 1);
-      const CudaReport report = executor->report();
+      const DeviceReport report = *executor->device_report();
       EXPECT_TRUE(more > 0 || report.panels_evicted > 0);
       EXPECT_LE(report.panels_evicted, report.panels_sent);
       EXPECT_LE(report.panels_sent, report.panels_wanted);
@@ -78,11 +78,11 @@ TEST_F(LittleDeviceMemory, HasRoomForManyOmega2) {
   const auto expected = cpu_numbers(owned.problem, plan);
   const std::int64_t least = least_budget(owned.problem, plan.tiles);
   const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(least));
-  const std::int64_t before = executor->report().peak_bytes;
+  const std::int64_t before = executor->device_report()->peak_bytes;
   for (const auto& found : numbers_of_all_workers(*executor, plan, omega2_count)) {
     expect_same_energies(found, expected, omega2_count);
   }
-  EXPECT_LE(executor->report().peak_bytes, std::max(before, least));
+  EXPECT_LE(executor->device_report()->peak_bytes, std::max(before, least));
 }
 
 TEST_F(LittleDeviceMemory, IsEnoughForAWholeCalculation) {
@@ -108,7 +108,7 @@ TEST_F(LittleDeviceMemory, IsNoneWhereMoreIsAskedThanThereIs) {
   const OwnedProblem owned(closed_shell(4, 6), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles(), SpinFormulation::spin_adapted);
   const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(std::int64_t{1} << 50));
-  EXPECT_LT(executor->report().memory_budget, visible_devices().front().total_memory);
+  EXPECT_LT(executor->device_report()->memory_budget, visible_devices().front().total_memory);
   expect_same_energies(batch_numbers(*executor, plan, 1), cpu_numbers(owned.problem, plan), 1);
 }
 

@@ -31,7 +31,7 @@ CalculationResult compared_with_the_cpu(const TileSource& source, CalculationOpt
   const auto expected = numbers_of(calculate(source, options));
   options.executor = ExecutorKind::cuda;
   const CalculationResult found = calculate(source, options);
-  EXPECT_TRUE(found.cuda);
+  EXPECT_TRUE(found.device_report);
   if (std::all_of(expected.begin(), expected.end(), [](double x) { return x == 0.0; })) {
     EXPECT_EQ(numbers_of(found), expected);  // two electrons have no triples
   } else {

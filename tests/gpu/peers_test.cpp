@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/factored_source.hpp"
@@ -30,7 +30,7 @@ class PeerGpus : public OnGpu {
         [&](Communicator& communicator) {
           CalculationOptions mine = options;
           mine.devices = {communicator.rank() % gpus};
-          CalculationContext calculation(source, left, mine);
+          Calculation calculation(source, left, mine);
           calculation.join(communicator,
                            RankAssignment{RankAssignment::Role::worker, 1.0, static_cast<double>(ranks), 1});
           results[static_cast<std::size_t>(communicator.rank())] = calculation.run();
@@ -57,17 +57,17 @@ TEST_F(PeerGpus, GiveTheBitsOfOneAlone) {
     SCOPED_TRACE(to_string(owned.problem.formulation));
     const CalculationOptions options = on_gpu(owned.problem.formulation, 4096 * mebibyte);
     const CalculationResult alone = calculate(*owned.right, options, owned.left.get());
-    EXPECT_EQ(alone.cuda->panels_owned, 0);
-    EXPECT_EQ(alone.cuda->panels_from_peers, 0);
+    EXPECT_EQ(alone.device_report->panels_owned, 0);
+    EXPECT_EQ(alone.device_report->panels_from_peers, 0);
     std::int64_t owned_panels = 0, copied = 0;
     for (const CalculationResult& result : results_of_ranks(*owned.right, owned.left.get(), options)) {
       EXPECT_EQ(numbers_of(result), numbers_of(alone));
       // The host sends each panel once, to its owner.
-      EXPECT_EQ(result.cuda->panels_sent, 0);
-      owned_panels += result.cuda->panels_owned;
-      copied += result.cuda->bytes_from_peers;
+      EXPECT_EQ(result.device_report->panels_sent, 0);
+      owned_panels += result.device_report->panels_owned;
+      copied += result.device_report->bytes_from_peers;
     }
-    EXPECT_EQ(owned_panels, alone.cuda->panels_sent);
+    EXPECT_EQ(owned_panels, alone.device_report->panels_sent);
     EXPECT_GT(copied, 0);
   }
 }
@@ -84,18 +84,18 @@ TEST_F(PeerGpus, ExchangeSlabsOfFactors) {
     const FactoredProblem problem(each.molecule, each.formulation, each.two_sided, 70);
     const CalculationOptions options = on_gpu(each.formulation, 4096 * mebibyte);
     const CalculationResult alone = calculate(problem.with_factors, options, problem.left.get());
-    EXPECT_EQ(alone.cuda->slabs_owned, 0);
-    EXPECT_EQ(alone.cuda->slabs_from_peers, 0);
+    EXPECT_EQ(alone.device_report->slabs_owned, 0);
+    EXPECT_EQ(alone.device_report->slabs_from_peers, 0);
     std::int64_t sent = 0, owned = 0, from_peers = 0;
     for (const CalculationResult& result : results_of_ranks(problem.with_factors, problem.left.get(), options)) {
       EXPECT_EQ(numbers_of(result), numbers_of(alone));
-      sent += result.cuda->slabs_sent;
-      owned += result.cuda->slabs_owned;
-      from_peers += result.cuda->slabs_from_peers;
+      sent += result.device_report->slabs_sent;
+      owned += result.device_report->slabs_owned;
+      from_peers += result.device_report->slabs_from_peers;
     }
     // The host sends each slab once, to its owner. A GPU alone may need fewer slabs than exist.
     EXPECT_EQ(sent, owned);
-    EXPECT_GE(owned, alone.cuda->slabs_sent);
+    EXPECT_GE(owned, alone.device_report->slabs_sent);
     EXPECT_GT(from_peers, 0);
     EXPECT_LE(from_peers, (ranks - 1) * owned);
   }
@@ -117,11 +117,12 @@ TEST_F(PeerGpus, OfOneProcessExchangeSlabsThatDoNotFit) {
     const auto both = make_cuda_executor(problem.of_factors, plan.tiles, options);
     ASSERT_TRUE(both->panel_tiles() == plan.tiles);
     for (const auto& found : numbers_of_all_workers(*both, plan, 1)) EXPECT_EQ(found, expected);
-    const CudaReport report = both->report();
+    const DeviceReport report = *both->device_report();
     if (memory == roomy) {
       EXPECT_EQ(report.slabs_owned, 0);
       EXPECT_EQ(report.slabs_from_peers, 0);
-      EXPECT_LE(report.slabs_sent, 2 * alone->report().slabs_sent) << "the host sends each slab once to each GPU";
+      EXPECT_LE(report.slabs_sent, 2 * alone->device_report()->slabs_sent)
+          << "the host sends each slab once to each GPU";
       continue;
     }
     if (report.slabs_owned == 0) GTEST_SKIP() << "the GPUs cannot read each other's memory";
@@ -142,8 +143,8 @@ TEST_F(PeerGpus, MayHaveLittleMemory) {
     for (const CalculationResult& result : results_of_ranks(*owned.right, nullptr, options)) {
       // If orbital tiles are cut, sums have another order.
       EXPECT_LT(relative_difference(numbers_of(result), expected), 1e-12);
-      dropped = dropped || (result.cuda->panels_owned > 0 && result.cuda->panels_evicted > 0);
-      none_owned = none_owned || result.cuda->panels_owned == 0;
+      dropped = dropped || (result.device_report->panels_owned > 0 && result.device_report->panels_evicted > 0);
+      none_owned = none_owned || result.device_report->panels_owned == 0;
     }
   }
   EXPECT_TRUE(dropped) << "no panels were evicted beside owned ones";

@@ -34,17 +34,18 @@ class SameBits : public OnGpu {
 };
 
 TEST_F(SameBits, AreGivenByEveryRun) {
-  for_every_kernel_and_form([](const CudaExecutor& executor, const Plan& plan, const Problem& problem) {
+  for_every_kernel_and_form([](const PanelExecutor& executor, const Plan& plan, const Problem& problem) {
     const auto first = batch_numbers(executor, plan, 2);
     const auto worker = executor.make_worker();
     for (int n = 0; n < 5; ++n) ASSERT_EQ(batch_numbers(*worker, plan.tasks, 2), first) << "run " << n;
-    const auto other = make_cuda_executor(problem, plan.tiles, with_kernel(executor.report().kernels.front().name));
+    const auto other =
+        make_cuda_executor(problem, plan.tiles, with_kernel(executor.device_report()->kernels.front().name));
     EXPECT_EQ(batch_numbers(*other, plan, 2), first);
   });
 }
 
 TEST_F(SameBits, AreGivenWhateverStandsBesideATask) {
-  for_every_kernel_and_form([](const CudaExecutor& executor, const Plan& plan, const Problem&) {
+  for_every_kernel_and_form([](const PanelExecutor& executor, const Plan& plan, const Problem&) {
     const auto together = batch_numbers(executor, plan, 2);
     EXPECT_EQ(task_numbers(executor, plan, 2), together) << "one by one";
     const auto worker = executor.make_worker();
@@ -61,7 +62,7 @@ TEST_F(SameBits, AreGivenWhateverStandsBesideATask) {
 }
 
 TEST_F(SameBits, AreGivenInAnyOrder) {
-  for_every_kernel_and_form([](const CudaExecutor& executor, const Plan& plan, const Problem&) {
+  for_every_kernel_and_form([](const PanelExecutor& executor, const Plan& plan, const Problem&) {
     const auto forward = batch_numbers(executor, plan, 2);
     const std::vector<Task> reversed(plan.tasks.rbegin(), plan.tasks.rend());
     const auto backward = batch_numbers(*executor.make_worker(), reversed, 2);
@@ -74,7 +75,7 @@ TEST_F(SameBits, AreGivenInAnyOrder) {
 }
 
 TEST_F(SameBits, AreGivenToWorkersThatWorkAtTheSameTime) {
-  for_every_kernel_and_form([](const CudaExecutor& executor, const Plan& plan, const Problem&) {
+  for_every_kernel_and_form([](const PanelExecutor& executor, const Plan& plan, const Problem&) {
     const auto alone = batch_numbers(executor, plan, 2);
     for (const auto& numbers : numbers_of_all_workers(executor, plan, 2, 3)) EXPECT_EQ(numbers, alone);
   });

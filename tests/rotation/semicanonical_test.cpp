@@ -11,7 +11,8 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/calculation/context.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/state.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/copied_sources.hpp"
@@ -308,8 +309,8 @@ TEST(SemicanonicalOrbitals, NeedOnlyAPartOfTheMemoryOnEachRank) {
     return failures_of_ranks(
         4,
         [&](Communicator& communicator) {
-          CalculationContext calculation(*source, nullptr, options, {.sharers = communicator.size()});
-          EXPECT_NEAR(static_cast<double>(calculation.rotated_bytes()), bytes, 1.0);
+          Calculation calculation(*source, nullptr, options, {.sharers = communicator.size()});
+          EXPECT_NEAR(static_cast<double>(calculation.memory().rotated), bytes, 1.0);
           calculation.join(communicator, assignment);
           EXPECT_EQ(numbers_of(calculation.run()), alone);
         },

@@ -124,6 +124,11 @@ TEST(WitnessesOfArrays, MissingDataAreNamed) {
   input.info.correlation_energy.reset();
   EXPECT_TRUE(any_matches(warnings_of(input),
                           "^The arrays are checked only weakly: pass oovv, fock and correlation_energy\\.$"));
+  // Ranks may share arrays whose user can add more. The user of a running program cannot.
+  input.info.of_all_ranks = true;
+  EXPECT_TRUE(any_matches(warnings_of(input), "only weakly"));
+  input.info.nothing_to_add = true;
+  EXPECT_TRUE(warnings_of(input).empty());
 }
 
 /// The witness `name` of arrays, or one without a status if there is none.

@@ -100,7 +100,7 @@ double peak_rate(int number, const cudaDeviceProp& device) {
   return per_clock * device.multiProcessorCount * 1e3 * kilohertz;
 }
 
-void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& report) {
+void add_numbers(const Device& device, std::int64_t array_bytes, DeviceReport& report) {
   if (device.panels == nullptr) return;  // it failed before it was set up
   TRIFUSE_CUDA(cudaSetDevice(device.number));
   const PanelCache::Statistics panels = device.panels->statistics();

@@ -12,13 +12,13 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/array_panel_provider.hpp"
-#include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/factor_panel_provider.hpp"
 #include "cxx/cuda/runtime/host_panel_provider.hpp"
 #include "cxx/cuda/runtime/panel_cache.hpp"
 #include "cxx/cuda/runtime/peer_panel_provider.hpp"
 #include "cxx/cuda/runtime/upload_ring.hpp"
+#include "cxx/plan/executor_report.hpp"
 #include "cxx/triples/precision.hpp"
 
 namespace trifuse::gpu {
@@ -88,6 +88,6 @@ double peak_rate(int number, const cudaDeviceProp& device);
 
 /// Adds what the device has done in a run to its report. `array_bytes`: size of the arrays from which the device packs
 /// panels; its budget does not contain them. Throws DeviceError if the device has failed.
-void add_numbers(const Device& device, std::int64_t array_bytes, CudaReport& report);
+void add_numbers(const Device& device, std::int64_t array_bytes, DeviceReport& report);
 
 }

@@ -60,7 +60,7 @@ std::int64_t available_bytes(int number, bool beside_others) {
   return beside_others ? device_leases().free_bytes(number, ask) : ask();
 }
 
-class CudaExecutorOfDevices final : public CudaExecutor {
+class CudaExecutorOfDevices final : public PanelExecutor {
  public:
   CudaExecutorOfDevices(const Problem& problem, const TileSpace& tiles, const CudaOptions& options)
       : problem_(problem), coarse_(tiles) {
@@ -138,7 +138,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
     const OperandFormat& format = devices_.front().format();
     return gpu::particle_block(least_cache_, owned_, panel_demand(problem_, coarse_, format));
   }
-  CudaReport report() const override;
+  std::shared_ptr<const DeviceReport> device_report() const override;
 
  private:
   friend class CudaWorker;
@@ -252,7 +252,7 @@ class CudaExecutorOfDevices final : public CudaExecutor {
   std::unique_ptr<DeviceExchange> exchange_;  ///< with other ranks
   mutable std::atomic<std::size_t> workers_made_{0};
   mutable std::mutex report_mutex_;
-  mutable CudaReport report_;
+  mutable DeviceReport report_;
   mutable std::map<std::string, std::int64_t> cta_tiles_of_kernel_;
 };
 
@@ -369,16 +369,16 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
   return all;
 }
 
-CudaReport CudaExecutorOfDevices::report() const {
+std::shared_ptr<const DeviceReport> CudaExecutorOfDevices::device_report() const {
   const std::lock_guard lock(report_mutex_);
-  CudaReport report = report_;
+  auto report = std::make_shared<DeviceReport>(report_);
   for (const Kernel* kernel : devices_.front().kernels) {
     const auto found = cta_tiles_of_kernel_.find(kernel->name);
-    report.kernels.push_back({kernel->name, found == cta_tiles_of_kernel_.end() ? 0 : found->second});
+    report->kernels.push_back({kernel->name, found == cta_tiles_of_kernel_.end() ? 0 : found->second});
   }
   for (const Device& device : devices_) {
     try {
-      add_numbers(device, array_bytes_.value_or(0), report);
+      add_numbers(device, array_bytes_.value_or(0), *report);
     } catch (const DeviceError&) {
       // A device that has failed answers no question. The report covers the other devices.
     }
@@ -386,7 +386,7 @@ CudaReport CudaExecutorOfDevices::report() const {
   return report;
 }
 
-void load(CudaExecutor& executor, const Problem& problem) {
+void load(PanelExecutor& executor, const Problem& problem) {
   const TileSpace& tiles = executor.panel_tiles();
   executor.take_panels(executor.reads_sources() ? PanelStore::of_small_arrays(problem, tiles)
                                                 : std::make_shared<const PanelStore>(problem, tiles));
@@ -425,16 +425,16 @@ void test_cuda_devices(SpinFormulation formulation, const CudaOptions& options) 
   static_cast<void>(test(formulation, options));
 }
 
-std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
-                                                    const CudaOptions& options) {
+std::unique_ptr<PanelExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                     const CudaOptions& options) {
   CudaOptions sound = options;
   sound.devices = test(problem.formulation, options);
   return std::make_unique<CudaExecutorOfDevices>(problem, tiles, sound);
 }
 
-std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
-                                                 const CudaOptions& options) {
-  std::unique_ptr<CudaExecutor> executor = prepare_cuda_executor(problem, tiles, options);
+std::unique_ptr<PanelExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                  const CudaOptions& options) {
+  std::unique_ptr<PanelExecutor> executor = prepare_cuda_executor(problem, tiles, options);
   load(*executor, problem);
   return executor;
 }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "cxx/cuda/runtime/cuda_report.hpp"
 #include "cxx/operands/panel_executor.hpp"
 #include "cxx/triples/problem.hpp"
 
@@ -32,22 +31,17 @@ struct CudaOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// Executes tasks on GPUs. Each GPU has several workers, so that one task is prepared and sent while another one runs.
-class CudaExecutor : public PanelExecutor {
- public:
-  virtual CudaReport report() const = 0;
-};
-
-/// Makes an executor and reads its operands from the sources of `problem`. `tiles`: the orbital tiles of the tasks.
+/// Makes an executor that computes on GPUs, and reads its operands from the sources of `problem`. Each GPU has several
+/// workers, so that one task is prepared and sent while another one runs. `tiles`: the orbital tiles of the tasks.
 ///
 /// First, each device computes a small molecule, which is compared with the CPU executor, unless test_cuda_devices()
 /// has done so. Throws UsageError if a device or kernel does not exist, or if no task fits into the memory. Throws
 /// DeviceError if a device fails or gives wrong numbers. The workers of the executor throw DeviceError, too.
-std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
-                                                 const CudaOptions& options);
+std::unique_ptr<PanelExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                  const CudaOptions& options);
 /// The same without operands. The caller provides them with take_panels().
-std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
-                                                    const CudaOptions& options);
+std::unique_ptr<PanelExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                     const CudaOptions& options);
 
 /// Returns the tiles that the panels of such an executor will have. A caller can read them before CUDA has started,
 /// when the free memory is not known. Returns nullopt if the tiles are not nearly certain, or if the executor may read

@@ -5,12 +5,12 @@
 /// Replaces cuda_executor.cpp in a build without CUDA.
 namespace trifuse {
 
-std::unique_ptr<CudaExecutor> prepare_cuda_executor(const Problem&, const TileSpace&, const CudaOptions&) {
+std::unique_ptr<PanelExecutor> prepare_cuda_executor(const Problem&, const TileSpace&, const CudaOptions&) {
   throw UsageError(why_no_devices());
 }
 
-std::unique_ptr<CudaExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
-                                                 const CudaOptions& options) {
+std::unique_ptr<PanelExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
+                                                  const CudaOptions& options) {
   return prepare_cuda_executor(problem, tiles, options);
 }
 

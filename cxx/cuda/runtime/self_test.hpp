@@ -12,7 +12,7 @@ namespace trifuse::gpu {
 
 /// Makes an executor that has its operands and has not been tested. Parameters: as of make_cuda_executor().
 using MakeUntested =
-    std::function<std::unique_ptr<CudaExecutor>(const Problem&, const TileSpace&, const CudaOptions& options)>;
+    std::function<std::unique_ptr<PanelExecutor>(const Problem&, const TileSpace&, const CudaOptions& options)>;
 
 /// The self-test: compares the energies of a small molecule with the energies from the CPU, task by task. Runs on all
 /// devices of `options` at the same time, but not on devices that have passed it earlier in this process. Returns the

@@ -51,14 +51,14 @@ class ArraysInDeviceMemory {
 
 class DeviceArrays : public OnGpu {
  protected:
-  static std::vector<double> numbers(const TileSource& source, SpinFormulation formulation, CudaReport& report) {
+  static std::vector<double> numbers(const TileSource& source, SpinFormulation formulation, DeviceReport& report) {
     Problem problem;
     problem.right = &source;
     problem.formulation = formulation;
     const Plan plan = make_plan(source.tiles().retiled(3, 4), formulation);
     const auto executor = make_cuda_executor(problem, plan.tiles, {});
     std::vector<double> found = batch_numbers(*executor, plan, 1);
-    report = executor->report();
+    report = *executor->device_report();
     return found;
   }
 };
@@ -67,7 +67,7 @@ TEST_F(DeviceArrays, ArePackedInPlaceWithTheSameBits) {
   for (const Layout layout : {Layout::c_order, Layout::fortran_order}) {
     const ArraysOfMolecule molecule(closed_shell(5, 7, 4), layout);
     const ArraysInDeviceMemory on_device(molecule);
-    CudaReport report;
+    DeviceReport report;
     const auto expected = numbers(molecule.source(), SpinFormulation::spin_adapted, report);
     EXPECT_GT(report.bytes_sent, 0);
     EXPECT_EQ(numbers(on_device.source(), SpinFormulation::spin_adapted, report), expected);
@@ -79,7 +79,7 @@ TEST_F(DeviceArrays, ArePackedInPlaceWithTheSameBits) {
 TEST_F(DeviceArrays, AreCopiedToTheHostForOtherFormulations) {
   const ArraysOfMolecule molecule(closed_shell(4, 6), Layout::fortran_order);
   const ArraysInDeviceMemory on_device(molecule);
-  CudaReport report;
+  DeviceReport report;
   const auto expected = numbers(molecule.source(), SpinFormulation::spin_orbital, report);
   EXPECT_EQ(numbers(on_device.source(), SpinFormulation::spin_orbital, report), expected);
   EXPECT_GT(on_device.copies(), 0);

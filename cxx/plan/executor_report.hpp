@@ -8,8 +8,8 @@
 
 namespace trifuse {
 
-/// What all devices together did so far.
-struct CudaReport {
+/// What all GPUs of an executor together did so far.
+struct DeviceReport {
   struct Device {
     std::string name;
     double peak_share_rate = 0.0;  ///< FP64 matrix peak of the device, operations per second; 0 if not known

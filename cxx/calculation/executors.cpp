@@ -1,0 +1,79 @@
+#include "cxx/calculation/executors.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "cxx/base/threads.hpp"
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/devices.hpp"
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cpu/reference_executor.hpp"
+
+namespace trifuse {
+
+void rotate_orbitals(const CalculationState& state, const std::atomic<bool>* stop) {
+  const OpenMpThreads threads(state.reading_threads());
+  state.orbitals.rotate(state.communicator, stop);
+}
+
+Precision precision_of_rank(const CalculationState& state) {
+  return state.beside_gpus() ? Precision::fp64 : state.options.precision;
+}
+
+std::unique_ptr<Executor> prepare_executor(const CalculationState& state, Precision precision,
+                                           std::vector<std::string>* left_out, const std::atomic<bool>* stop) {
+  if (state.options.executor == ExecutorKind::reference)
+    return make_reference_executor(state.problem, state.plan.tiles);
+  if (state.options.executor == ExecutorKind::cpu) {
+    const int threads_per_worker = state.assignment.threads_share_task ? state.memory.threads : 1;
+    return prepare_cpu_executor(state.problem, state.plan.tiles, {}, threads_per_worker, precision);
+  }
+  CudaOptions cuda = cuda_options(state.options, precision, state.communicator != nullptr);
+  cuda.left_out = left_out;
+  cuda.stop = stop;
+  return prepare_cuda_executor(state.problem, state.plan.tiles, cuda);
+}
+
+PanelExecutor* panel_executor(Executor* executor) {
+  return dynamic_cast<PanelExecutor*>(executor);
+}
+
+std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& state, const TileSpace& tiles) {
+  auto panels = std::make_shared<PanelStore>(state.problem, tiles);
+  panels->limit_made_panels(state.memory.limit_of_made());
+  return panels;
+}
+
+std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& state, const PanelExecutor& reader) {
+  if (reader.reads_sources()) return PanelStore::of_small_arrays(state.problem, reader.panel_tiles());
+  return read_all_operands(state, reader.panel_tiles());
+}
+
+int threads_on_cores(const CalculationState& state) {
+  const std::int64_t scratch = cpu_executor_memory(state.problem, state.plan.tiles).per_worker;
+  const std::int64_t affordable = MemoryPlan::default_limit / std::max<std::int64_t>(1, scratch);
+  return static_cast<int>(std::clamp<std::int64_t>(affordable, 1, state.memory.threads));
+}
+
+std::unique_ptr<Executor> make_executor_on_cores(const CalculationState& state,
+                                                 std::shared_ptr<const PanelStore> panels) {
+  const OpenMpThreads threads(state.memory.threads);
+  // Tasks are tiled for GPUs, too large for one thread each. All threads share a task.
+  auto executor = prepare_cpu_executor(state.problem, state.plan.tiles, {}, threads_on_cores(state));
+  if (panels == nullptr || !panels->has_panels()) panels = read_all_operands(state, *executor);
+  executor->take_panels(std::move(panels));
+  return executor;
+}
+
+std::unique_ptr<Executor> Calculation::make_executor() const {
+  rotate_orbitals(*state_, nullptr);
+  const OpenMpThreads threads(state_->memory.threads);
+  std::unique_ptr<Executor> executor = prepare_executor(*state_, precision_of_rank(*state_), nullptr, nullptr);
+  if (PanelExecutor* const reader = panel_executor(executor.get())) {
+    reader->take_panels(read_all_operands(*state_, *reader));
+  }
+  return executor;
+}
+
+}

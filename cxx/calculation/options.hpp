@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cxx/triples/precision.hpp"
+#include "cxx/triples/task.hpp"
+
+#pragma GCC visibility push(default)
+
+namespace trifuse {
+
+/// The orbitals that the (T) of an ROHF reference uses.
+enum class RohfOrbitals {
+  nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source states that it enters
+  semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
+};
+
+/// What computes the tasks: CPU cores, the plain reference evaluation (slow, for tests), or GPUs.
+enum class ExecutorKind { cpu, reference, cuda };
+/// "cpu", "reference" or "cuda".
+std::string to_string(ExecutorKind executor);
+
+/// What a user chooses. `check_options` checks the ranges.
+struct CalculationOptions {
+  std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
+  std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
+  RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
+  std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
+  /// Number of threads; 0: as many as the process may use. With CUDA they check the input and read operands. They
+  /// compute tasks only after a GPU has failed.
+  int threads = 0;
+  /// Memory limit, bytes. CPU: limit of the scratch and of panels made from factors, besides operands; default 2 GiB.
+  /// If ranks share the operands: limit of everything that this rank stores; default: `RankAssignment::memory`. CUDA:
+  /// limit on each GPU; default: its free memory.
+  std::optional<std::int64_t> memory;
+  ExecutorKind executor = ExecutorKind::cpu;
+  /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
+  Precision precision = Precision::fp64;
+  /// Mixed precision: the error bar that the user accepts, hartree. As many tasks as this requires are computed in
+  /// double precision, and some tasks in any case. Default: 7e-9 of the energy, or 3e-10 hartree if this is more.
+  std::optional<double> target_error;
+  std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
+  std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
+  std::string journal;       ///< path of the journal; empty: no journal
+  /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
+  /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.
+  bool devices_required = false;
+  /// CCSD correlation energy of the right amplitudes, hartree; default: `SourceInfo::correlation_energy`.
+  std::optional<double> ccsd_energy;
+  /// One process: checks the input while the tasks are executed, and returns the value for `ccsd_energy`. `run` calls
+  /// it once, on the calling thread, after it has read the operands. If it throws, the tasks are stopped, and `run`
+  /// throws its exception and returns no energy. Empty: the input has been checked before.
+  std::function<std::optional<double>()> check_beside_tasks;
+  /// True: energies that contradict the energies printed by the producing program are a warning. False: an error.
+  bool trust_input = false;
+};
+
+/// Upper limits of options. The tile size is in orbitals, the memory in bytes (1 PiB).
+inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, max_memory = std::int64_t{1} << 50;
+inline constexpr std::size_t max_omega2 = 10000, max_devices = 4096;
+inline constexpr double largest_omega2 = 1e6;        ///< hartree
+inline constexpr double largest_target_error = 1.0;  ///< hartree
+/// Throws UsageError if an option is out of its range. Makes only the checks that do not depend on the sources.
+void check_options(const CalculationOptions& options);
+
+}
+
+#pragma GCC visibility pop
