@@ -151,6 +151,10 @@ class SharedArrays::Array final : public SharedArray {
     const Position& position = positions_[segment];
     const Part& part = parts_[position.part];
     std::int64_t at = part.shifts[u(rank)] + position.offset + first;
+    if (const double* const data = part.array->direct(rank); data != nullptr) {
+      std::copy_n(data + at, values.size(), values.begin());
+      return;
+    }
     while (!values.empty()) {
       const auto piece = values.first(std::min(most, values.size()));
       arrays_.caller_.call([&] { part.array->get(rank, at, piece); });

@@ -24,6 +24,8 @@ class PartitionedArray {
   virtual double* create(std::span<const std::int64_t> sizes) = 0;
   /// Copies doubles number `first`, `first` + 1, ... of the part of a rank to `values`, at most 2^24 of them.
   virtual void get(int rank, std::int64_t first, std::span<double> values) = 0;
+  /// The part of a rank, or null if this process cannot read it directly.
+  virtual const double* direct(int) { return nullptr; }
   /// Makes the memory of the parts and what `get` returns the same. Collective. All ranks call it before and after they
   /// wait for each other.
   virtual void sync() = 0;

@@ -1,23 +1,25 @@
 #include "cxx/mpi/window_arrays.hpp"
 
+#include <vector>
+
 #include "cxx/mpi/mpi_communicator.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Asks for windows that work. If MPICH 4.0 allocates a window in the shared memory of one host, other ranks find the
-/// data of a rank 8 bytes away from where the rank wrote them.
+/// How the memory of windows is allocated.
 class WindowInfo {
  public:
   WindowInfo() {
-    if (!mpi_library_is("MPICH")) return;
     check_mpi(MPI_Info_create(&info_), "MPI_Info_create");
-    check_mpi(MPI_Info_set(info_, "alloc_shm", "false"), "MPI_Info_set");
+    // In windows that all ranks read directly, each part has pages of its own.
+    check_mpi(MPI_Info_set(info_, "alloc_shared_noncontig", "true"), "MPI_Info_set");
+    // In other windows of MPICH 4.0 ranks of one host find the data of a rank 8 bytes away from where the rank wrote
+    // them, if these windows are in shared memory.
+    if (mpi_library_is("MPICH")) check_mpi(MPI_Info_set(info_, "alloc_shm", "false"), "MPI_Info_set");
   }
-  ~WindowInfo() {
-    if (info_ != MPI_INFO_NULL) static_cast<void>(MPI_Info_free(&info_));
-  }
+  ~WindowInfo() { static_cast<void>(MPI_Info_free(&info_)); }
   WindowInfo(const WindowInfo&) = delete;
   WindowInfo& operator=(const WindowInfo&) = delete;
   MPI_Info info() const { return info_; }
@@ -26,6 +28,18 @@ class WindowInfo {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
+/// True if all ranks are on one host.
+bool on_one_host(MPI_Comm ranks) {
+  MPI_Comm of_host = MPI_COMM_NULL;
+  int here = 0, all = 0;
+  check_mpi(MPI_Comm_split_type(ranks, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &of_host), "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_size(of_host, &here), "MPI_Comm_size");
+  check_mpi(MPI_Comm_free(&of_host), "MPI_Comm_free");
+  check_mpi(MPI_Comm_size(ranks, &all), "MPI_Comm_size");
+  return here == all;
+}
+
+/// A window. The ranks of one host read each other's parts directly.
 class Window final : public PartitionedArray {
  public:
   explicit Window(MPI_Comm ranks) : ranks_(ranks) {}
@@ -37,8 +51,17 @@ class Window final : public PartitionedArray {
     const MPI_Aint bytes = static_cast<MPI_Aint>(sizes[static_cast<std::size_t>(rank)]) * width;
     const WindowInfo info;
     void* data = nullptr;
-    check_mpi(MPI_Win_allocate(bytes, width, info.info(), ranks_, &data, &window_), "MPI_Win_allocate");
+    const bool shared = on_one_host(ranks_);
+    check_mpi((shared ? MPI_Win_allocate_shared : MPI_Win_allocate)(bytes, width, info.info(), ranks_, &data, &window_),
+              shared ? "MPI_Win_allocate_shared" : "MPI_Win_allocate");
     check_mpi(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+    for (rank = 0; shared && rank < static_cast<int>(sizes.size()); ++rank) {
+      MPI_Aint size = 0;
+      int unit = 0;
+      void* part = nullptr;
+      check_mpi(MPI_Win_shared_query(window_, rank, &size, &unit, &part), "MPI_Win_shared_query");
+      parts_.push_back(static_cast<const double*>(part));
+    }
     check_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
     return static_cast<double*>(data);
   }
@@ -48,6 +71,8 @@ class Window final : public PartitionedArray {
     check_mpi(MPI_Get(values.data(), count, MPI_DOUBLE, rank, first, count, MPI_DOUBLE, window_), "MPI_Get");
     check_mpi(MPI_Win_flush(rank, window_), "MPI_Win_flush");
   }
+
+  const double* direct(int rank) override { return parts_.empty() ? nullptr : parts_[static_cast<std::size_t>(rank)]; }
 
   void sync() override { check_mpi(MPI_Win_sync(window_), "MPI_Win_sync"); }
 
@@ -60,6 +85,7 @@ class Window final : public PartitionedArray {
  private:
   MPI_Comm ranks_;
   MPI_Win window_ = MPI_WIN_NULL;
+  std::vector<const double*> parts_;  ///< [rank] parts of all ranks; empty if the ranks are on several hosts
 };
 
 class Windows final : public ArrayLibrary {
