@@ -36,10 +36,11 @@ class GlobalArray final : public PartitionedArray {
     NGA_Get64(handle_, &from, &to, values.data(), &stride);
   }
 
-  void sync() override {
+  void publish() override {
     NGA_Release_update64(handle_, &own_first_, &own_last_);
     GA_Sync();
   }
+  void receive() override {}  // GA_Sync() does both
 
   void free() override {
     if (handle_ != 0) GA_Destroy(handle_);

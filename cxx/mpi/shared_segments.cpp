@@ -164,10 +164,10 @@ class SharedArrays::Array final : public SharedArray {
   }
 
   void sync() override {
-    sync_parts();
+    call_parts(&PartitionedArray::publish);
     double barrier = 0.0;
     communicator_.allreduce_sum({&barrier, 1});
-    sync_parts();
+    call_parts(&PartitionedArray::receive);
   }
 
  private:
@@ -199,9 +199,9 @@ class SharedArrays::Array final : public SharedArray {
     }
     return sizes;
   }
-  void sync_parts() const {
+  void call_parts(void (PartitionedArray::*function)()) const {
     arrays_.caller_.call([&] {
-      for (const Part& part : parts_) part.array->sync();
+      for (const Part& part : parts_) (part.array.get()->*function)();
     });
   }
 

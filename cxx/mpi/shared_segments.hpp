@@ -26,9 +26,10 @@ class PartitionedArray {
   virtual void get(int rank, std::int64_t first, std::span<double> values) = 0;
   /// The part of a rank, or null if this process cannot read it directly.
   virtual const double* direct(int) { return nullptr; }
-  /// Makes the memory of the parts and what `get` returns the same. Collective. All ranks call it before and after they
-  /// wait for each other.
-  virtual void sync() = 0;
+  /// Makes what this rank has written to its part readable for other ranks. Collective. All ranks then wait for each
+  /// other and call `receive`, which makes what others have written readable for this rank.
+  virtual void publish() = 0;
+  virtual void receive() = 0;
   /// Frees the array, if it was created. Collective.
   virtual void free() = 0;
 };

@@ -74,7 +74,8 @@ class Window final : public PartitionedArray {
 
   const double* direct(int rank) override { return parts_.empty() ? nullptr : parts_[static_cast<std::size_t>(rank)]; }
 
-  void sync() override { check_mpi(MPI_Win_sync(window_), "MPI_Win_sync"); }
+  void publish() override { check_mpi(MPI_Win_sync(window_), "MPI_Win_sync"); }
+  void receive() override { publish(); }
 
   void free() override {
     if (window_ == MPI_WIN_NULL) return;
