@@ -114,7 +114,7 @@ double rate_from_ranks(const Prediction& prediction, int nodes, const MachineMod
   const double with_gpus = std::min(job.ranks, job.gpus);
   const double fetches = others > static_cast<double>(DistributedOperands::passed_bytes) ? job.gpus / with_gpus : 1.0;
   const double fetch = rate_from_others(with_gpus, nodes, machine) / fetches;
-  return 1.0 / (1.0 / machine.link + others / (prediction.node_bytes * nodes) / fetch);
+  return std::min(machine.link, fetch * prediction.node_bytes * nodes / others);
 }
 
 /// Bytes per second of panels to a GPU, for panels that the GPU does not own.
