@@ -8,6 +8,8 @@ namespace trifuse {
 
 namespace {
 
+constexpr int bytes_of_double = sizeof(double);
+
 /// How the memory of windows is allocated.
 class WindowInfo {
  public:
@@ -45,14 +47,14 @@ class Window final : public PartitionedArray {
   explicit Window(MPI_Comm ranks) : ranks_(ranks) {}
 
   double* create(std::span<const std::int64_t> sizes) override {
-    constexpr int width = sizeof(double);
     int rank = 0;
     check_mpi(MPI_Comm_rank(ranks_, &rank), "MPI_Comm_rank");
-    const MPI_Aint bytes = static_cast<MPI_Aint>(sizes[static_cast<std::size_t>(rank)]) * width;
+    const MPI_Aint bytes = static_cast<MPI_Aint>(sizes[static_cast<std::size_t>(rank)]) * bytes_of_double;
     const WindowInfo info;
     void* data = nullptr;
     const bool shared = on_one_host(ranks_);
-    check_mpi((shared ? MPI_Win_allocate_shared : MPI_Win_allocate)(bytes, width, info.info(), ranks_, &data, &window_),
+    check_mpi((shared ? MPI_Win_allocate_shared : MPI_Win_allocate)(bytes, bytes_of_double, info.info(), ranks_, &data,
+                                                                    &window_),
               shared ? "MPI_Win_allocate_shared" : "MPI_Win_allocate");
     check_mpi(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
     for (rank = 0; shared && rank < static_cast<int>(sizes.size()); ++rank) {
