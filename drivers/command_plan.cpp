@@ -167,7 +167,7 @@ struct PlanCommand {
   JobShape job_shape() const {
     JobShape job;
     job.gpus = gpus.value_or(ranks.value_or(1));
-    job.ranks = ranks.value_or(std::max(1, job.gpus));
+    job.ranks = ranks.value_or(0);
     job.nodes = nodes.value_or(0);
     if (!memory.empty()) job.gpu_memory = static_cast<double>(parse_memory(memory));
     job.read_bytes = source.path.empty() ? 0.0 : 1.0;  // above 0: a file is read; the plan determines its size
@@ -179,8 +179,9 @@ struct PlanCommand {
   }
 
   static std::string name_of(const JobShape& job) {
+    const int ranks = std::max(1, job.ranks);
     return job.gpus > 0 ? fmt::format("{} GPU{}", job.gpus, job.gpus == 1 ? "" : "s")
-                        : fmt::format("{} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
+                        : fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
   }
 
   /// The same job on 1, `factor`, `factor`^2, ... GPUs (or ranks), but on fewer than `job` has.
@@ -290,9 +291,10 @@ void add_plan(CLI::App& app, int&) {
       ->capture_default_str();
   plan->add_option("--tile-size", command->tile_size, "Largest tile; default: the same as in `run`")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  plan->add_option("--gpus", command->gpus, "GPUs of all nodes together; 0: only CPU cores; default: one per rank")
+  plan->add_option("--gpus", command->gpus,
+                   "GPUs of all nodes together, shared evenly by the ranks; 0: only CPU cores; default: one per rank")
       ->check(CLI::Range(0, 200000));
-  plan->add_option("--ranks", command->ranks, "MPI ranks of all nodes together; default: one per GPU")
+  plan->add_option("--ranks", command->ranks, "MPI ranks of all nodes together; default: one per node")
       ->check(CLI::Range(1, 200000));
   plan->add_option("--nodes", command->nodes, "Nodes; default: as many as the GPUs need, or one per rank without GPUs")
       ->check(CLI::Range(1, 200000));
@@ -304,7 +306,7 @@ void add_plan(CLI::App& app, int&) {
       ->capture_default_str();
   plan->add_option("--memory", command->memory, "Memory to use on each GPU, for example 40GiB; default: all");
   plan->add_option("--operands", command->operands,
-                   "own: a copy in each rank (no Global Arrays); shared: one copy; auto: shared")
+                   "own: a copy in each rank, as inside NWChem; shared: one copy; auto: shared")
       ->check(CLI::IsMember({"auto", "own", "shared"}))
       ->capture_default_str();
   plan->add_option("--assume", command->assumptions, "Change a number of the machine model, for example network=100e9");
@@ -315,6 +317,7 @@ void add_plan(CLI::App& app, int&) {
   plan->footer(
       "Examples:\n"
       "  trifuse plan water.h5 --gpus 4\n"
+      "  trifuse plan water.h5 --gpus 8 --ranks 2\n"
       "  trifuse plan --occupied 150 --virtual 1500 --gpus 10000 --trace run.json\n"
       "  trifuse plan --occupied 40 --virtual 360 --gpus 2 --measured one.json two.json\n"
       "  trifuse plan --occupied 40 --virtual 360 --gpus 64 --gpu-model a100 --assume gpus-per-node=4 --assume "

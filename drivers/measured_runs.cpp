@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "cxx/base/error.hpp"
@@ -53,7 +54,12 @@ void read_ranks(const Json& ranks, MeasuredRun& run) {
   for (const Json& rank : ranks) {
     hosts.insert(rank.at("host"));
     run.shared_operands = run.shared_operands || rank.contains("operands");
-    if (!rank.at("gpu").is_null()) gpus.insert(rank.at("host").get<std::string>() + " " + rank.at("gpu").dump());
+    if (rank.at("gpu").is_null()) continue;
+    // A rank names all its GPUs, e.g. "0,1".
+    std::istringstream names(rank.at("gpu").get<std::string>());
+    for (std::string name; std::getline(names, name, ',');) {
+      gpus.insert(rank.at("host").get<std::string>() + " " + name);
+    }
   }
   run.ranks = static_cast<int>(ranks.size());
   run.gpus = static_cast<int>(gpus.size());

@@ -61,11 +61,11 @@ void begin(Heartbeat& pulse, int rank, MPI_Comm ranks) {
   pulse.begin(endpoints[rank == 0 ? 1 : 0], std::move(hosts), silence);
 }
 
-/// The ranks of the program, with a heartbeat and with the arrays of Global Arrays.
+/// The ranks of the program, with a heartbeat.
 class ProgramCommunicator final : public MpiCommunicator {
  public:
   ProgramCommunicator(CallerThread& caller, Heartbeat& pulse)
-      : MpiCommunicator(MPI_COMM_WORLD, caller), pulse_(pulse), arrays_(make_global_arrays(caller)) {}
+      : MpiCommunicator(MPI_COMM_WORLD, caller, arrays_of_program()), pulse_(pulse) {}
 
   std::int64_t fetch_add(int counter, std::int64_t amount) override {
     pulse_.step();
@@ -75,20 +75,9 @@ class ProgramCommunicator final : public MpiCommunicator {
     const Waiting waiting(pulse_);
     MpiCommunicator::allreduce_sum(values);
   }
-  bool has_arrays() const override { return arrays_ != nullptr; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments) override {
-    return arrays_->make(*this, segments);
-  }
-
-  /// Ends the arrays and the communicator. Collective.
-  void end() {
-    if (arrays_) arrays_->end();
-    free();
-  }
 
  private:
   Heartbeat& pulse_;
-  std::unique_ptr<GlobalArrays> arrays_;
 };
 
 class Processes final : public MpiProcesses {
@@ -102,10 +91,7 @@ class Processes final : public MpiProcesses {
 
   void serve(const std::function<void(Communicator&)>& body) override {
     ProgramCommunicator& communicator = communicator_.emplace(caller_, *pulse_);
-    // Rank 0 has the counters. With shared arrays every rank has data that other ranks read.
-    const bool asked = rank_ == 0 || communicator.has_arrays();
-    const std::function<void()> idle = asked ? [&communicator] { communicator.progress(); } : std::function<void()>();
-    caller_.serve([&] { body(communicator); }, idle);
+    communicator.serve([&] { body(communicator); });
   }
 
   int end(int code, const std::function<void()>& tell) override {
@@ -126,7 +112,7 @@ class Processes final : public MpiProcesses {
     const int agreed = codes[0] != 0 ? codes[0] : codes[1];
     pulse_.reset();  // from here on this rank waits for no other rank
     try {
-      if (communicator_) communicator_->end();
+      if (communicator_) communicator_->free();
       check_mpi(MPI_Comm_free(&at_the_end_), "MPI_Comm_free");
       check_mpi(MPI_Finalize(), "MPI_Finalize");
     } catch (const SystemError&) {

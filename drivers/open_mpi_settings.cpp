@@ -2,23 +2,16 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstdlib>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "cxx/mpi/mpi_communicator.hpp"
 
 namespace trifuse::cli {
 
 namespace {
-
-bool is_open_mpi() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
-  int length = 0;
-  return MPI_Get_library_version(version.data(), &length) == MPI_SUCCESS &&
-         std::string_view(version.data()).starts_with("Open MPI");
-}
 
 /// Removes pt2pt from a list of excluded components, e.g. from "^ucx,pt2pt". Returns any other text unchanged.
 std::string with_pt2pt(const std::string& components) {
@@ -50,7 +43,7 @@ void allow_windows_of_messages() {
 }
 
 OpenMpiSettings::OpenMpiSettings() {
-  if (!is_open_mpi()) return;
+  if (!mpi_library_is("Open MPI")) return;
   // If all processes are on one host, Open MPI would still choose the component rdma, which also works between hosts
   // (priority 101), and would clear all memory of the windows. The component for one host has priority 100. The
   // component ucx, for several hosts, has priority 60.

@@ -39,6 +39,15 @@ Shares shares_of(const Simulation& tasks) {
   return {kernels, end, std::max(0.0, 1.0 - kernels - end)};
 }
 
+/// Describes the ranks of a job and the GPUs of each.
+std::string describe_ranks(const JobShape& job) {
+  std::string text = plural(job.ranks, "rank");
+  if (job.gpus <= job.ranks) return text;
+  const int least = job.gpus / job.ranks, most = least + (job.gpus % job.ranks > 0 ? 1 : 0);
+  text += most > least ? fmt::format(" with {} or {} GPUs each", least, most) : fmt::format(" with {} GPUs", least);
+  return text + (most == least && job.ranks > 1 ? " each" : "");
+}
+
 std::string describe_memory(const Prediction& p, const MachineModel& machine) {
   std::string text = fmt::format("Memory       node: {} of operands (it has {}), {}; rank: {}\n",
                                  format_bytes(p.node_bytes), format_bytes(machine.node_memory),
@@ -226,7 +235,7 @@ std::string describe(const PlanReport& report) {
   text +=
       fmt::format("Job          {}{} on {}, {}{}\n", p.job.gpus > 0 ? plural(p.job.gpus, "GPU") : std::string("no GPU"),
                   p.job.gpus > 0 ? " (" + report.machine.gpu + ")" : "", plural(p.job.nodes, "node"),
-                  plural(p.job.ranks, "rank"), p.precision == Precision::mixed ? ", mixed precision" : "");
+                  describe_ranks(p.job), p.precision == Precision::mixed ? ", mixed precision" : "");
   text += fmt::format("Plan         {} form, tiles of at most {} holes and {} particles, {} tasks, {:.3g} operations\n",
                       to_string(report.plan.formulation), largest.holes, largest.particles, report.plan.tasks.size(),
                       report.plan.total_operations);

@@ -25,7 +25,7 @@ trifuse_fetched="libfmt-dev libxxhash-dev libcli11-dev nlohmann-json3-dev"
 trifuse_job_needs=(
   "command mpicxx|libopenmpi-dev|openmpi-devel|openmpi|MPI: several processes"
   "command mpirun|openmpi-bin|openmpi|openmpi|MPI: starting them"
-  "command ga-config|libglobalarrays-dev|ga-openmpi-devel||Global Arrays: operands that several processes share, tests of the interface to NWChem"
+  "command ga-config|libglobalarrays-dev|ga-openmpi-devel||Global Arrays: tests of the interface to NWChem, and in place of windows of MPI"
   "library libarmci-openmpi.a|libarmci-mpi-dev|||ARMCI, which Global Arrays is linked with"
   "library libscalapack-openmpi.so|libscalapack-openmpi-dev|scalapack-openmpi-devel|scalapack|ScaLAPACK, which Global Arrays is linked with"
 )

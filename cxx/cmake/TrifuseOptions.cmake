@@ -31,7 +31,7 @@ trifuse_switch(CUDA AUTO "NVIDIA GPUs")
 trifuse_switch(MPI AUTO "mpirun with the trifuse program, and the library trifuse_mpi; the library trifuse needs no MPI, see communicator.hpp")
 trifuse_switch(FORTRAN AUTO "Fortran module")
 trifuse_switch(TESTS ${tests_default} "Tests, run by ctest")
-trifuse_switch(GLOBAL_ARRAYS AUTO "Operands of MPI jobs that no process has all of; tests as in NWChem. The library needs none")
+trifuse_switch(GLOBAL_ARRAYS AUTO "Shared operands of the program in Global Arrays, not in windows of MPI; tests as in NWChem. The library needs none")
 trifuse_switch(BENCHMARKS ${tests_default} "Micro-benchmarks of the kernels (the program has `trifuse bench` in any case)")
 
 option(TRIFUSE_BUILD_PROGRAM "Build the trifuse program" ${PROJECT_IS_TOP_LEVEL})
@@ -108,7 +108,7 @@ if(NOT TRIFUSE_ENABLE_BENCHMARKS STREQUAL "OFF")
 endif()
 trifuse_resolve(BENCHMARKS "${problem}")
 
-# Global Arrays store the operands of the program's MPI jobs, and the arrays of the tests' stand-in for NWChem. This is a macro, because
+# Global Arrays store the operands of the program's MPI jobs in place of windows of MPI, and the arrays of the tests' stand-in for NWChem. This is a macro, because
 # languages and targets belong to the caller. Call it after Fortran has been enabled.
 macro(trifuse_find_global_arrays)
   set(problem "")

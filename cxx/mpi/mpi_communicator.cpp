@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -28,6 +30,13 @@ void check_mpi(int code, const char* call) {
   throw SystemError(fmt::format("The ranks of this job lost contact: {} failed ({}).", call, describe(code)));
 }
 
+bool mpi_library_is(std::string_view name) {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  return MPI_Get_library_version(version.data(), &length) == MPI_SUCCESS &&
+         std::string_view(version.data()).starts_with(name);
+}
+
 bool wait_for(MPI_Request& request, double limit) {
   constexpr std::chrono::microseconds shortest(10), longest(1000);
   std::chrono::microseconds pause = shortest;
@@ -42,7 +51,8 @@ bool wait_for(MPI_Request& request, double limit) {
   }
 }
 
-MpiCommunicator::MpiCommunicator(MPI_Comm ranks, CallerThread& caller) : caller_(caller) {
+MpiCommunicator::MpiCommunicator(MPI_Comm ranks, CallerThread& caller, std::unique_ptr<ArrayLibrary> library)
+    : caller_(caller), arrays_(std::move(library), caller) {
   check_mpi(MPI_Comm_dup(ranks, &ranks_), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(ranks_, &rank_), "MPI_Comm_rank");
@@ -88,6 +98,10 @@ void MpiCommunicator::allreduce_sum(std::span<double> values) {
   }
 }
 
+std::unique_ptr<SharedArray> MpiCommunicator::make_array(std::span<const SharedSegment> segments) {
+  return arrays_.make(*this, ranks_, segments);
+}
+
 void MpiCommunicator::progress() const {
   int found = 0;
   // An error here occurs again in the next call that is checked.
@@ -95,6 +109,7 @@ void MpiCommunicator::progress() const {
 }
 
 void MpiCommunicator::free() {
+  arrays_.end();
   check_mpi(MPI_Win_unlock_all(window_), "MPI_Win_unlock_all");
   check_mpi(MPI_Win_free(&window_), "MPI_Win_free");
   check_mpi(MPI_Comm_free(&ranks_), "MPI_Comm_free");

@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <exception>
-#include <memory>
 
 #include "cxx/base/error.hpp"
 #include "cxx/mpi/mpi_communicator.hpp"
@@ -69,25 +68,6 @@ void expect_thread_of_mpi() {
       "MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE.");
 }
 
-class RanksOfCaller final : public MpiCommunicator {
- public:
-  RanksOfCaller(MPI_Comm ranks, CallerThread& caller)
-      : MpiCommunicator(ranks, caller), arrays_(this->ranks(), caller) {}
-
-  bool has_arrays() const override { return true; }
-  std::unique_ptr<SharedArray> make_array(std::span<const SharedSegment> segments) override {
-    return arrays_.make(*this, segments);
-  }
-  /// Frees the arrays and the communicator. Collective.
-  void end() {
-    arrays_.free();
-    free();
-  }
-
- private:
-  WindowArrays arrays_;
-};
-
 }
 
 void expect_communicator(int fortran_handle) {
@@ -98,16 +78,15 @@ void serve_ranks(int fortran_handle, const std::function<void(Communicator&)>& b
   const MPI_Comm ranks = communicator_of(fortran_handle);
   expect_thread_of_mpi();
   CallerThread caller;
-  RanksOfCaller communicator(ranks, caller);
+  MpiCommunicator communicator(ranks, caller, window_arrays());
   std::exception_ptr failure;
   try {
-    // Every rank has data that other ranks read.
-    caller.serve([&] { body(communicator); }, [&communicator] { communicator.progress(); });
+    communicator.serve([&] { body(communicator); });
   } catch (...) {
     failure = std::current_exception();
   }
   try {
-    communicator.end();
+    communicator.free();
   } catch (...) {
     if (!failure) failure = std::current_exception();
   }

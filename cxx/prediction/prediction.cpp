@@ -36,7 +36,7 @@ std::int64_t whole_bytes(double bytes) {
 
 int nodes_of(const JobShape& job, const MachineModel& machine) {
   if (job.nodes > 0) return job.nodes;
-  if (job.gpus == 0) return job.ranks;
+  if (job.gpus == 0) return std::max(1, job.ranks);
   return std::max(1, static_cast<int>(std::ceil(job.gpus / machine.gpus_per_node)));
 }
 
@@ -107,10 +107,17 @@ double rate_from_others(double processes, int nodes, const MachineModel& machine
   return nodes > 1 ? machine.network * nodes / processes : machine.fetch;
 }
 
-/// Returns the rate at which operands go from the memory of ranks to a GPU, bytes per second.
+/// Returns the rate at which operands go from the memory of ranks to each GPU, bytes per second. A rank has its own
+/// part of them, and fetches the others: once for all its GPUs if they fit into its memory for copies, else for each
+/// GPU.
 double rate_from_ranks(const Prediction& prediction, int nodes, const MachineModel& machine) {
-  if (!prediction.shared_operands || prediction.job.gpus == 0) return machine.link;
-  return std::min(machine.link, rate_from_others(prediction.job.gpus, nodes, machine));
+  const JobShape& job = prediction.job;
+  if (!prediction.shared_operands || job.gpus == 0) return machine.link;
+  const double others = prediction.node_bytes * nodes - prediction.operand_bytes;
+  const double with_gpus = std::min(job.ranks, job.gpus);
+  const double fetches = others > static_cast<double>(DistributedOperands::passed_bytes) ? job.gpus / with_gpus : 1.0;
+  const double fetch = rate_from_others(with_gpus, nodes, machine) / fetches;
+  return std::min(machine.link, fetch * prediction.node_bytes * nodes / others);
 }
 
 /// Returns the rate at which panels that a GPU does not own go to it, bytes per second.
@@ -198,8 +205,14 @@ void find_large_tasks(const GpuMemory& gpu, const char* what, Prediction& predic
                   what, format_bytes(gpu.task_bound), format_bytes(std::max(0.0, gpu.launch))));
 }
 
-/// Writes a sentence for everything that does not fit into memory.
+/// Writes a sentence for everything that a run cannot do: what does not fit into memory, and ranks that would need GPUs
+/// of several nodes.
 void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machine) {
+  const int nodes_with_gpus = std::min(nodes, prediction.job.gpus);
+  if (prediction.job.ranks < nodes_with_gpus) {
+    prediction.obstacles.push_back(
+        fmt::format("A rank has GPUs of its own node only: use at least {} ranks.", nodes_with_gpus));
+  }
   find_large_tasks(prediction.gpu, "", prediction);
   if (prediction.sample) find_large_tasks(prediction.sample->gpu, " of the sample in double precision", prediction);
   const double needed = prediction.node_bytes + prediction.node_factor_bytes;
@@ -310,11 +323,12 @@ void place_operands(double operands, double ranks_on_node, double owners, const 
 }
 
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
-                   const JobShape& job) {
+                   const JobShape& asked) {
   Prediction prediction;
-  prediction.job = job;
+  const JobShape& job = prediction.job = asked;
   const int nodes = nodes_of(job, machine);
   prediction.job.nodes = nodes;
+  if (job.ranks == 0) prediction.job.ranks = nodes;
   const double operands = static_cast<double>(PanelLayout::required_doubles(problem, plan.tiles)) * sizeof(double);
   const double ranks_on_node = std::ceil(static_cast<double>(job.ranks) / nodes);
   // Ranks of a node that store shared operands, see assign_work().

@@ -13,14 +13,16 @@ struct RotationCost;
 
 /// Size of a job.
 struct JobShape {
-  int ranks = 1;            ///< number of processes
-  int gpus = 1;             ///< GPUs of all nodes; if there are more ranks, the others compute on CPU cores
-  int nodes = 0;            ///< 0: as many nodes as the GPUs need, or without GPUs one per rank
+  int ranks = 1;  ///< number of processes; 0: one for each node
+  /// GPUs of all nodes. Ranks with GPUs have equally many, or one more than others. If there are more ranks than GPUs,
+  /// the others compute on CPU cores.
+  int gpus = 1;
+  int nodes = 0;            ///< 0: as many as the GPUs need; without GPUs one per rank
   double gpu_memory = 0.0;  ///< memory limit of each GPU, bytes; 0: its free memory
   double read_bytes = 0.0;  ///< size of the input files, bytes; 0: no files are read
   int lanes = 0;            ///< number of GPUs in the timeline
-  /// `own`: every rank stores all operands. `shared`: all ranks together store them once, as runs with Global Arrays
-  /// do. `automatic`: `shared` if there are several ranks.
+  /// `own`: every rank stores all operands. `shared`: all ranks together store them once. `automatic`: shared if there
+  /// are several ranks.
   enum class Operands { automatic, own, shared } operands = Operands::automatic;
 };
 
@@ -47,7 +49,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
 
 /// Predicted memory (bytes) and times (seconds) of a job.
 struct Prediction {
-  JobShape job;                  ///< the job, with its number of nodes
+  JobShape job;                  ///< with the numbers of nodes and ranks filled in
   bool shared_operands = false;  ///< true: ranks share the operands
   double operand_bytes = 0.0;    ///< operands on each rank that stores operands
   double node_bytes = 0.0;       ///< operands in the memory of all ranks of a node
@@ -78,7 +80,7 @@ struct Prediction {
   };
   std::optional<Sample> sample;        ///< nullopt in double precision
   double operations = 0.0;             ///< floating-point operations of the kernels, without padding
-  std::vector<std::string> obstacles;  ///< one sentence for everything that does not fit into memory
+  std::vector<std::string> obstacles;  ///< one sentence for everything that a run cannot do
 
   /// Returns the time of the whole job.
   double seconds() const {

@@ -151,7 +151,7 @@ std::string describe_traffic(const std::vector<OperandTraffic>& ranks, bool fact
     sum.panels_hit += rank.panels_hit;
   }
   std::string text = fmt::format(
-      "Operands     in Global Arrays: at most {} in a rank, and a cache of {} for panels of other ranks{}\n"
+      "Operands     shared by the ranks: at most {} in a rank, and a cache of {} for panels of other ranks{}\n"
       "Fetched      {} from other ranks, at most {} by one rank; {:.1f} % cache hits\n",
       bytes(most.own_bytes), bytes(most.cache_bytes), factors ? " and made panels" : "", bytes(sum.fetched_bytes),
       bytes(most.fetched_bytes),

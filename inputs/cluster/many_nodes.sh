@@ -18,6 +18,6 @@ set -euo pipefail
 name=$(basename "$1" .h5)
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
 # Writes the predicted time and memory to the output before the job begins. Change h200 to your GPUs.
-trifuse plan "$1" --ranks $((4 * SLURM_NNODES)) --gpus $((4 * SLURM_NNODES)) --nodes "$SLURM_NNODES" --gpu-model h200
+trifuse plan "$1" --gpus $((4 * SLURM_NNODES)) --nodes "$SLURM_NNODES" --gpu-model h200
 srun --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores \
   trifuse run "$@" --journal "$name.journal" --json "$name.json"

@@ -24,7 +24,7 @@ class PlanTest(ProgramTest):
 class Prediction(PlanTest):
     def test_it_says_memory_bytes_time_and_schedule(self):
         report, text = self.plan(*SIZES, "--gpus", 4)
-        for line in ("Job          4 GPUs (h200) on 1 node, 4 ranks", "Plan         spin-adapted form", "Memory       node: ",
+        for line in ("Job          4 GPUs (h200) on 1 node, 1 rank with 4 GPUs", "Plan         spin-adapted form", "Memory       node: ",
                      "Moved  ", "Time  ", "Schedule     efficiency", "tail ", "Suggested ", "Assumed "):
             self.assertIn(line, text)
         prediction = report["prediction"]
@@ -113,7 +113,7 @@ class Prediction(PlanTest):
     def test_gpus_of_a_node_exchange_slabs_of_factors(self):
         one, text = self.plan(*SIZES, "--gpus", 1, "--naux", 300)
         self.assertNotIn("other GPUs", text)
-        four, text = self.plan(*SIZES, "--gpus", 4, "--naux", 300)
+        four, text = self.plan(*SIZES, "--gpus", 4, "--ranks", 4, "--naux", 300)
         for line in ("of the slabs are owned for all GPUs of the node", "from other GPUs of the node on average"):
             self.assertIn(line, text)
         factors, prediction = four["prediction"]["factors"], four["prediction"]
@@ -122,7 +122,7 @@ class Prediction(PlanTest):
         self.assertGreater(prediction["bytes_from_other_gpus"], 0)
         self.assertLess(prediction["bytes_from_other_gpus"], prediction["bytes_sent"])
         self.assertGreater(prediction["memory"]["slabs_owned_for_other_gpus"], 0)
-        own, _ = self.plan(*SIZES, "--gpus", 4, "--naux", 300, "--operands", "own")
+        own, _ = self.plan(*SIZES, "--gpus", 4, "--ranks", 4, "--naux", 300, "--operands", "own")
         self.assertEqual(own["prediction"]["memory"]["slabs_owned_for_other_gpus"], 0)
         self.assertEqual(own["prediction"]["factors"]["slabs_from_other_gpus"], 0)
 
@@ -140,7 +140,7 @@ class Prediction(PlanTest):
         self.assertGreater(planned["prediction"]["rotation_seconds"], 0)
         half, _ = self.plan(CARBENE, "--gpus", 0, "--assume", f"cores-per-node={planned['machine']['cores-per-node']['value'] * 2}")
         self.assertAlmostEqual(half["prediction"]["rotation_seconds"] / planned["prediction"]["rotation_seconds"], 0.5)
-        shared, _ = self.plan(CARBENE, "--gpus", 4)
+        shared, _ = self.plan(CARBENE, "--gpus", 4, "--ranks", 4)
         self.assertEqual(shared["prediction"]["memory"]["rotation"]["rotated_rank_bytes"], run["memory"]["rotated_bytes"] / 4)
         limit = int(rotation["peak_rank_bytes"])
         arguments = ("run", CARBENE, "--rohf", "semicanonical", "--device", "cpu", "--tile-size", 3, "--threads", 1, "--memory")
@@ -217,16 +217,37 @@ class Prediction(PlanTest):
         report, _ = self.plan(*SIZES, "--gpus", 2, "--ranks", 1)
         self.assertEqual((report["prediction"]["gpus"], report["prediction"]["ranks"]), (2, 1))
 
+    def test_ranks_share_the_gpus_of_their_node(self):
+        for ranks, words in ((1, "1 rank with 4 GPUs\n"), (2, "2 ranks with 2 GPUs each\n"), (3, "3 ranks with 1 or 2 GPUs each\n"),
+                             (4, "4 ranks\n")):
+            report, text = self.plan(*SIZES, "--naux", 300, "--gpus", 4, "--ranks", ranks)
+            self.assertIn(f"4 GPUs (h200) on 1 node, {words}", text)
+            prediction, memory = report["prediction"], report["prediction"]["memory"]
+            self.assertEqual((prediction["gpus"], prediction["ranks"]), (4, ranks))
+            # The node has one copy of the operands, and each rank an equal part of it. Each rank stores the factors of the check.
+            if ranks == 1:
+                alone = memory
+            self.assertEqual(memory["node_bytes"], alone["node_bytes"])
+            self.assertAlmostEqual(memory["rank_bytes"], alone["rank_bytes"] / ranks)
+            self.assertEqual(memory["factors_node_bytes"], ranks * alone["factors_node_bytes"])
+            self.assertEqual(memory["gpu"]["budget"], alone["gpu"]["budget"])
+        report, _ = self.plan(*SIZES, "--gpus", 16)
+        self.assertEqual((report["prediction"]["nodes"], report["prediction"]["ranks"]), (2, 2))
+        self.assertEqual(report["prediction"]["obstacles"], [])
+        report, text = self.plan(*SIZES, "--gpus", 16, "--ranks", 1)
+        self.assertEqual(report["prediction"]["obstacles"], ["A rank has GPUs of its own node only: use at least 2 ranks."])
+
     def test_ranks_share_operands_unless_they_are_told_otherwise(self):
-        own, _ = self.plan(*SIZES, "--gpus", 8, "--operands", "own")
+        sizes = (*SIZES, "--gpus", 8, "--ranks", 8)
+        own, _ = self.plan(*sizes, "--operands", "own")
         self.assertFalse(own["prediction"]["memory"]["operands_shared"])
-        shared, text = self.plan(*SIZES, "--gpus", 8)
+        shared, text = self.plan(*sizes)
         self.assertTrue(shared["prediction"]["memory"]["operands_shared"])
         self.assertIn("of the cached panels are owned for all GPUs of the node", text)
         self.assertGreater(shared["prediction"]["memory"]["owned_for_other_gpus"], 0.0)
         self.assertAlmostEqual(own["prediction"]["memory"]["rank_bytes"], 8 * shared["prediction"]["memory"]["rank_bytes"],
                                delta=8)
-        report, text = self.plan(*SIZES, "--gpus", 8, "--assume", "node-memory=1e6")
+        report, text = self.plan(*sizes, "--assume", "node-memory=1e6")
         self.assertIn("does not fit", text)
         self.assertEqual(len(report["prediction"]["obstacles"]), 1)
 
@@ -312,6 +333,9 @@ class Measured(PlanTest):
                            {"host": "b", "gpu": None}]
         planned, _ = self.plan(WATER, "--measured", self.write("ranks.json", report))
         self.assertEqual((planned["measured"][0]["gpus"], planned["measured"][0]["ranks"]), (3, 4))
+        report["ranks"] = [{"host": "a", "gpu": "0,1"}, {"host": "a", "gpu": "2,3"}]
+        planned, _ = self.plan(WATER, "--measured", self.write("two_gpus_each.json", report))
+        self.assertEqual((planned["measured"][0]["gpus"], planned["measured"][0]["ranks"]), (4, 2))
 
     def test_ranks_of_a_report_that_shared_operands_are_predicted_so(self):
         report = self.report_of(WATER, "--threads", 1)

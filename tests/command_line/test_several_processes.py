@@ -9,7 +9,7 @@ import unittest
 from launched_run import LaunchedRun, SeveralProcesses
 from made_up_molecule import MadeUpMolecule
 from trifuse_program import (ALONE, DATA, FOLDERS_OF_MADE_UP_MOLECULES, LOOKS_LIKE_AN_ENERGY, REFUSAL_TIME_LIMIT, energies_as_text,
-                             has_global_arrays, mpirun, pairs, read_report, repeated, resealed, trifuse)
+                             mpirun, pairs, read_report, repeated, resealed, trifuse)
 
 WATER = DATA / "h2o_631g_c2v_rhf_t10" / "c"
 UHF = DATA / "ch2_631g_c1_uhf_t3" / "c"
@@ -46,7 +46,6 @@ class Energies(SeveralProcesses):
 
     # The address sanitizer keeps memory that was returned.
     @unittest.skipIf(repeated(), "another build tests this")
-    @unittest.skipUnless(has_global_arrays(), "without Global Arrays each rank has all operands")
     def test_each_takes_the_memory_of_the_plan(self):
         dump, report = self.folder / "large.h5", self.folder / "report.json"
         self.succeed("bench", "--occupied", 2, "--virtual", 160, "--factors", 900, "--write", dump)
@@ -135,12 +134,7 @@ class Dumps(SeveralProcesses):
 
 
 class SharedOperands(SeveralProcesses):
-    """Operands in Global Arrays. Each rank stores a part."""
-
-    def setUp(self):
-        super().setUp()
-        if not has_global_arrays():
-            self.skipTest("this build has no Global Arrays")
+    """Operands in Global Arrays or in windows of MPI. Each rank stores a part."""
 
     def operands_of(self, ranks, *arguments):
         """The reports of the ranks on their operands. Compares the energies with those of one process first."""
@@ -202,7 +196,7 @@ class SharedOperands(SeveralProcesses):
     def test_what_moved_is_told(self):
         outcome = mpirun((3, ("run", WATER, "--device", "cpu", "--threads", 1, "--tile-size", 3)))
         self.assertEqual((outcome.code, outcome.err), (0, ""))
-        self.assertRegex(outcome.out, r"\nOperands     in Global Arrays: at most \S+ \S+ in a rank, and a cache of \S+ \S+ for panels of other ranks\n"
+        self.assertRegex(outcome.out, r"\nOperands     shared by the ranks: at most \S+ \S+ in a rank, and a cache of \S+ \S+ for panels of other ranks\n"
                                       r"Fetched      \S+ \S+ from other ranks, at most ")
 
 

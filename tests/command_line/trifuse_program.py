@@ -84,12 +84,6 @@ def has_mpi():
 
 
 @functools.lru_cache
-def has_global_arrays():
-    """True if ranks of the tested program can share operands."""
-    return re.search(r"\bGlobal Arrays yes\b", trifuse("--version").out) is not None
-
-
-@functools.lru_cache
 def expect_to_start_processes(launcher):
     # The processes must not end at once, because MPICH's launcher sometimes fails if it cannot send them a message.
     trial = subprocess.run([launcher, "-n", "2", "sleep", "0.3"], env=environment(**LAUNCHED_VARIABLES), stdin=subprocess.DEVNULL,

@@ -77,7 +77,8 @@ def plan(
         Numbers of orbitals of each spin, number of auxiliary functions (if integrals come from factors), number of
         irreps (1, 2, 4, 8), rhf or uhf.
     gpus, ranks, nodes
-        Numbers of all nodes together. gpus=0: only CPU cores.
+        Numbers of all nodes together. The ranks (processes) share the GPUs evenly. gpus=0: only CPU cores. Without ranks
+        there is one for each node.
     gpu_model, memory
         h200, h100, h100-pcie, a100, a100-40gb, b200, gb10, l40s, a6000, rtx4090 or rtx5090; memory to use on each GPU,
         for example "40GiB".

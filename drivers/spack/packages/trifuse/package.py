@@ -35,7 +35,7 @@ class Trifuse(CMakePackage, CudaPackage):
         "globalarrays",
         default=False,
         when="+mpi",
-        description="Processes share operands in Global Arrays",
+        description="Processes share operands in Global Arrays, not in windows of MPI",
     )
     variant("fortran", default=True, description="Fortran modules trifuse and trifuse_dense")
     variant("shared", default=True, description="Shared library")
