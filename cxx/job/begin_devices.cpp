@@ -22,7 +22,7 @@ std::vector<int> likely_devices(std::vector<int> wanted, const GpuRanks& of) {
     std::iota(wanted.begin(), wanted.end(), 0);
   }
   const int place = of.place, ranks = of.ranks;
-  const int count = std::min(static_cast<int>(wanted.size()), of.gpus.value_or(static_cast<int>(max_devices)));
+  const int count = std::min(static_cast<int>(wanted.size()), of.gpus.value_or(static_cast<int>(wanted.size())));
   if (ranks > count) return place < count ? std::vector{wanted[static_cast<std::size_t>(place)]} : std::vector<int>();
   return {wanted.begin() + place * count / ranks, wanted.begin() + (place + 1) * count / ranks};
 }
@@ -36,7 +36,7 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, c
   BegunDevices begun;
   begun.options = std::async(soon, [&options, &right, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
-    if (!options.choose_executor || !with_gpu) return chosen;
+    if (!chosen.choose_executor || !with_gpu) return chosen;
     chosen.executor = choose_executor(right.tiles(), chosen.formulation, chosen.precision);
     return chosen;
   });

@@ -1,15 +1,15 @@
-#include "cxx/base/environment_settings.hpp"
+#include "cxx/calculation/environment_settings.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <system_error>
 
@@ -21,33 +21,22 @@ namespace trifuse {
 
 namespace {
 
+constexpr const char* silence_variable = "TRIFUSE_SILENCE_SECONDS";
+
 /// What a door does with a variable. `ignored`: its name says that it is for another door.
 enum class Use { followed, refused, ignored };
 
-/// One variable, and what each door does with it.
-struct Row {
-  const char* variable;
-  Use program, library, routine, symbols;
-  Use of(Door door) const {
-    return door == Door::program          ? program
-           : door == Door::library        ? library
-           : door == Door::nwchem_routine ? routine
-                                          : symbols;
-  }
-};
+/// What a door does with TRIFUSE_SILENCE_SECONDS.
+Use use_of_silence(Door door) {
+  return door == Door::program ? Use::followed : door == Door::library ? Use::ignored : Use::refused;
+}
 
-/// The only table of this kind. The page running.md shows it.
-constexpr std::array<Row, 8> rows = {{
-    // variable                  program        library        routine        symbols
-    {variables::omega2, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::form, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::precision, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::target_error, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::tile_size, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::memory, Use::refused, Use::refused, Use::followed, Use::followed},
-    {variables::nwchem_device, Use::ignored, Use::ignored, Use::followed, Use::followed},
-    {variables::silence_seconds, Use::followed, Use::ignored, Use::refused, Use::refused},
-}};
+/// What a door does with the variable of an option. The page running.md shows it.
+Use use_of_variable(Door door, const Option& option) {
+  if (door == Door::nwchem_routine || (door == Door::nwchem_symbols && option.is_at(door))) return Use::followed;
+  const bool for_nwchem = door != Door::nwchem_symbols && option.variable().starts_with("TRIFUSE_NWCHEM_");
+  return for_nwchem ? Use::ignored : Use::refused;
+}
 
 constexpr std::string_view prefix = "TRIFUSE_";
 
@@ -87,10 +76,9 @@ std::string advice(Door door, const std::string& command, const std::string& opt
     case Door::nwchem_symbols:
       break;
   }
-  return fmt::format(
-      "NWChem's symbols do not follow it, only {} and {}; unset the variable, or link NWChem with the routine, which "
-      "has this setting",
-      variables::memory, variables::nwchem_device);
+  return "NWChem's symbols do not follow it, only TRIFUSE_MEMORY and TRIFUSE_NWCHEM_DEVICE; unset the variable, or "
+         "link "
+         "NWChem with the routine, which has this setting";
 }
 
 /// The name among `names` that resembles `variable`, compared without the prefix that all of them have.
@@ -105,24 +93,22 @@ std::string nearest_variable(const std::string& variable, const std::vector<std:
 
 void refuse_settings_of_other_doors(Door door, const std::string& command, const std::vector<std::string>& options,
                                     const std::vector<std::string>& given) {
+  std::map<std::string, Use> uses = {{silence_variable, use_of_silence(door)}};
+  for (const Option& option : option_table()) {
+    if (option.is_at(Door::nwchem_routine)) uses[option.variable()] = use_of_variable(door, option);
+  }
   std::vector<std::string> settings;
-  for (const Row& row : rows) settings.emplace_back(row.variable);
+  for (const auto& [variable, use] : uses) settings.push_back(variable);
   for (const std::string& variable : set_variables()) {
     const auto names_it = [&](const std::string& option) { return variable_of(option) == variable; };
     const auto option = std::find_if(options.begin(), options.end(), names_it);
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return variable == one.variable; });
-    const auto refuse = [&] {
+    const auto use = uses.find(variable);
+    const bool is_given = std::any_of(given.begin(), given.end(), names_it);
+    if (use != uses.end() ? use->second == Use::refused : option != options.end() && !is_given) {
       throw UsageError(fmt::format("The environment variable {} is set, but {}.", printable(variable),
                                    advice(door, command, option != options.end() ? *option : "")));
-    };
-    if (row != rows.end()) {
-      if (row->of(door) == Use::refused) refuse();
-      continue;
     }
-    if (option != options.end()) {
-      if (std::none_of(given.begin(), given.end(), names_it)) refuse();
-      continue;
-    }
+    if (use != uses.end() || option != options.end()) continue;
     if (const std::string nearest = nearest_variable(variable, settings); !nearest.empty()) {
       throw UsageError(
           fmt::format("The environment variable {} is set, but Trifuse has no setting of this name; did you mean {}? "
@@ -134,7 +120,7 @@ void refuse_settings_of_other_doors(Door door, const std::string& command, const
 
 double silence_seconds() {
   constexpr double usual = 120.0, longest = 1e6;
-  const char* const text = std::getenv(variables::silence_seconds);
+  const char* const text = std::getenv(silence_variable);
   if (text == nullptr) return usual;
   double seconds = 0.0;
   const char* const last = text + std::strlen(text);
@@ -143,7 +129,7 @@ double silence_seconds() {
     throw UsageError(
         fmt::format("{} is \"{}\"; write a number of seconds, as 120, or 0 for no warnings about silent "
                     "ranks.",
-                    variables::silence_seconds, printable(text)));
+                    silence_variable, printable(text)));
   }
   return std::min(seconds, longest);
 }
