@@ -72,11 +72,11 @@ std::unique_ptr<TileSource> SourceOptions::open_left(const std::string& left_pat
 }
 
 void TableOptions::add_to(CLI::App& command, const std::string& name, std::string sentence, std::string flag) {
-  const Option& option = *find_option(Door::program, name);
+  const CalculationOption& option = *find_option(Door::program, name);
   const PossibleValues& values = option.values;
   if (sentence.empty()) sentence = option.sentence;
   if (flag.empty()) flag = name;
-  if (option.kind == Option::Kind::flag) {
+  if (option.kind == CalculationOption::Kind::flag) {
     added_.emplace_back(&option, command.add_flag(flag, std::as_const(sentence)));
     return;
   }
@@ -84,10 +84,10 @@ void TableOptions::add_to(CLI::App& command, const std::string& name, std::strin
   CLI::Option* const added = command.add_option(
       flag, [](const CLI::results_t&) { return true; }, sentence);
   added_.emplace_back(&option, added);
-  added->type_name(option.kind == Option::Kind::real ? "FLOAT" : "TEXT");
-  if (option.kind == Option::Kind::integer)
+  added->type_name(option.kind == CalculationOption::Kind::real ? "FLOAT" : "TEXT");
+  if (option.kind == CalculationOption::Kind::integer)
     added->type_name(fmt::format("INT:INT in [{} - {}]", values.least, values.most));
-  if (option.kind == Option::Kind::word)
+  if (option.kind == CalculationOption::Kind::word)
     added->type_name(fmt::format("TEXT:{{{}}}", fmt::join(values.words, ",")))->default_str(values.words.front());
   if (values.most_values > 1)
     added->expected(1, CLI::detail::expected_max_vector_size)->delimiter(',')->allow_extra_args(false);
@@ -103,7 +103,7 @@ void TableOptions::set(CalculationOptions& options) const {
 void CalculationFlags::add_to(CLI::App& command, bool journal) {
   command_ = &command;
   command.add_option("--left", left, "Left-hand amplitudes: regularised (Reg-CCSD(T)) or Lambda (Lambda-CCSD(T))");
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     const std::string name = option.name_at(Door::program);
     if (option.is_at(Door::program) && (journal || name != "--journal")) table_.add_to(command, name);
   }

@@ -45,7 +45,7 @@ class TableOptions {
   void set(CalculationOptions& options) const;
 
  private:
-  std::vector<std::pair<const Option*, const CLI::Option*>> added_;
+  std::vector<std::pair<const CalculationOption*, const CLI::Option*>> added_;
 };
 
 /// Options of a calculation, shared by the commands run and info.

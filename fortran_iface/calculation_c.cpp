@@ -16,7 +16,7 @@ using namespace trifuse::c_interface;
 namespace {
 
 /// Sets an option from a text. If the text or the result is not possible, the options do not change.
-void set_text(CalculationSetup& setup, const trifuse::Option& option, const std::string& value) {
+void set_text(CalculationSetup& setup, const trifuse::CalculationOption& option, const std::string& value) {
   trifuse::CalculationOptions options = setup.options;
   option.set_text(options, value, option.name_at(trifuse::Door::library));
   trifuse::check_options(options);
@@ -109,7 +109,7 @@ void trifuse_set_option(trifuse_status* status, trifuse_calculation calculation,
   guarded(status, [&] {
     const auto setup = checked(calculation);
     if (name == nullptr || value == nullptr) throw trifuse::UsageError("The name or the value of an option is null.");
-    const trifuse::Option* const option = trifuse::find_option(trifuse::Door::library, name);
+    const trifuse::CalculationOption* const option = trifuse::find_option(trifuse::Door::library, name);
     if (option != nullptr) return set_text(*setup, *option, value);
     throw trifuse::UsageError(
         fmt::format("There is no option {}; {}", name, other_names(trifuse::Door::library, name)));

@@ -67,7 +67,7 @@ class Lines {
   }
 
   /// The value of a setting: from the environment, else from the input, else nullopt.
-  std::optional<Choice> find(const Option& option) const {
+  std::optional<Choice> find(const CalculationOption& option) const {
     if (const char* value = std::getenv(option.variable().c_str())) return Choice{option.variable(), value};
     for (auto setting = settings_.rbegin(); setting != settings_.rend(); ++setting) {
       if (setting->origin == option.name)
@@ -86,7 +86,7 @@ CalculationOptions read_options(Door door, const std::string& text) {
   refuse_settings_of_other_doors(door);
   const Lines lines(text);
   CalculationOptions options = default_options();
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     const auto choice = option.is_at(Door::nwchem_routine) ? lines.find(option) : std::nullopt;
     if (choice) option.set_text(options, choice->value, choice->origin);
   }
@@ -123,7 +123,7 @@ std::string in_words_of_input(std::string sentence) {
     }
   };
   replace("--devices", "--device");
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     if (option.is_at(Door::nwchem_routine))
       replace(option.name_at(Door::program), option.name_at(Door::nwchem_routine));
   }

@@ -32,7 +32,7 @@ Use use_of_silence(Door door) {
 }
 
 /// What a door does with the variable of an option. The page running.md shows it.
-Use use_of_variable(Door door, const Option& option) {
+Use use_of_variable(Door door, const CalculationOption& option) {
   if (door == Door::nwchem_routine || (door == Door::nwchem_symbols && option.is_at(door))) return Use::followed;
   const bool for_nwchem = door != Door::nwchem_symbols && option.variable().starts_with("TRIFUSE_NWCHEM_");
   return for_nwchem ? Use::ignored : Use::refused;
@@ -94,7 +94,7 @@ std::string nearest_variable(const std::string& variable, const std::vector<std:
 void refuse_settings_of_other_doors(Door door, const std::string& command, const std::vector<std::string>& options,
                                     const std::vector<std::string>& given) {
   std::map<std::string, Use> uses = {{silence_variable, use_of_silence(door)}};
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     if (option.is_at(Door::nwchem_routine)) uses[option.variable()] = use_of_variable(door, option);
   }
   std::vector<std::string> settings;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <climits>
 #include <cmath>
+#include <system_error>
 #include <type_traits>
 
 #include "cxx/base/byte_amount.hpp"
@@ -20,7 +21,7 @@ namespace trifuse {
 
 namespace {
 
-using Kind = Option::Kind;
+using Kind = CalculationOption::Kind;
 
 template <typename Member>
 OptionValue read(const Member& member) {
@@ -54,13 +55,15 @@ OptionValue get(const CalculationOptions& options) {
   return read(options.*member);
 }
 
-constexpr Option row(const char* name, Kind kind, const char* sentence, const PossibleValues& values, unsigned uses,
-                     decltype(Option::get) getter, decltype(Option::set) setter) {
+constexpr CalculationOption row(const char* name, Kind kind, const char* sentence, const PossibleValues& values,
+                                unsigned uses, decltype(CalculationOption::get) getter,
+                                decltype(CalculationOption::set) setter) {
   return {name, kind, sentence, values, uses, getter, setter};
 }
 /// The same for an option that is one member of the options.
 template <auto member>
-constexpr Option row(const char* name, Kind kind, const char* sentence, const PossibleValues& values, unsigned uses) {
+constexpr CalculationOption row(const char* name, Kind kind, const char* sentence, const PossibleValues& values,
+                                unsigned uses) {
   const auto set = [](CalculationOptions& options, const OptionValue& value) { store(options.*member, value); };
   return {name, kind, sentence, values, uses, get<member>, set};
 }
@@ -101,8 +104,8 @@ void set_devices(CalculationOptions& options, const OptionValue& value) {
 
 using O = CalculationOptions;
 constexpr double positive = std::numeric_limits<double>::denorm_min();
-constexpr unsigned program = Option::program, routine = program | Option::nwchem_routine;
-constexpr unsigned symbols = routine | Option::nwchem_symbols, each_rank = Option::each_rank;
+constexpr unsigned program = CalculationOption::program, routine = program | CalculationOption::nwchem_routine;
+constexpr unsigned symbols = routine | CalculationOption::nwchem_symbols, each_rank = CalculationOption::each_rank;
 
 constexpr std::array table = {
     row<&O::omega2>("omega2", Kind::real,
@@ -147,7 +150,7 @@ double number(std::string_view text) {
 }
 
 /// Converts one value of an option to a number, see OptionValue. Returns NaN if it is none.
-double number_of(const Option& option, const std::string& text) {
+double number_of(const CalculationOption& option, const std::string& text) {
   switch (option.kind) {
     case Kind::integer:
       return number<std::int64_t>(text);
@@ -169,24 +172,24 @@ double number_of(const Option& option, const std::string& text) {
   return std::nan("");
 }
 
-std::string shown(const Option& option, double number) {
+std::string shown(const CalculationOption& option, double number) {
   if (option.kind == Kind::word) return option.values.words[static_cast<std::size_t>(number)];
   if (option.kind == Kind::flag) return number != 0.0 ? "true" : "false";
   return fmt::format("{}", number);
 }
 
 /// False for NaN.
-bool is_possible(const Option& option, double number) {
+bool is_possible(const CalculationOption& option, double number) {
   return number >= option.values.least && number <= option.values.most;
 }
 
-[[noreturn]] void refuse(const Option& option, const std::string& text, const std::string& origin) {
+[[noreturn]] void refuse(const CalculationOption& option, const std::string& text, const std::string& origin) {
   constexpr std::size_t longest = 60;
   const std::string value = text.size() > longest ? text.substr(0, longest) + "..." : text;
   throw UsageError(fmt::format("{} is \"{}\"; it must be {}.", origin, value, option.possible_values()));
 }
 
-void expect_few(const Option& option, std::size_t count, const std::string& origin) {
+void expect_few(const CalculationOption& option, std::size_t count, const std::string& origin) {
   if (count <= option.values.most_values) return;
   throw UsageError(fmt::format("{} has {} values; at most {} are possible.", origin, count, option.values.most_values));
 }
@@ -199,31 +202,31 @@ CalculationOptions default_options() {
   return options;
 }
 
-std::span<const Option> option_table() {
+std::span<const CalculationOption> option_table() {
   return table;
 }
 
-const Option* find_option(Door door, std::string_view name) {
-  const auto is_it = [&](const Option& one) { return one.is_at(door) && one.name_at(door) == name; };
+const CalculationOption* find_option(Door door, std::string_view name) {
+  const auto is_it = [&](const CalculationOption& one) { return one.is_at(door) && one.name_at(door) == name; };
   const auto found = std::find_if(table.begin(), table.end(), is_it);
   return found != table.end() ? &*found : nullptr;
 }
 
 std::string other_names(Door door, const std::string& name) {
   std::vector<std::string> all, ends;
-  for (const Option& option : table) {
+  for (const CalculationOption& option : table) {
     if (!option.is_at(door)) continue;
     all.push_back(option.name_at(door));
     ends.push_back(option.name_at(Door::library));
   }
   const std::string nearest = nearest_name(name, ends);
   if (nearest.empty()) return fmt::format("the names are {}.", fmt::join(all, ", "));
-  return fmt::format("did you mean {}?", find_option(Door::library, nearest)->name_at(door));
+  return fmt::format("the nearest name is {}.", find_option(Door::library, nearest)->name_at(door));
 }
 
 std::string names_of_each_rank(Door door) {
   std::vector<std::string> names;
-  for (const Option& option : table) {
+  for (const CalculationOption& option : table) {
     if (!option.same_on_ranks() && option.is_at(door)) names.push_back(option.name_at(door));
   }
   const std::string last = names.back();
@@ -231,7 +234,7 @@ std::string names_of_each_rank(Door door) {
   return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
-std::string Option::name_at(Door door) const {
+std::string CalculationOption::name_at(Door door) const {
   if (door == Door::library) return name == std::string_view("devices") ? "gpus" : name;
   if (door != Door::program) return fmt::format("trifuse:{}", name);
   std::string flag = fmt::format("--{}", name);
@@ -239,14 +242,14 @@ std::string Option::name_at(Door door) const {
   return flag;
 }
 
-std::string Option::variable() const {
+std::string CalculationOption::variable() const {
   std::string variable = name == std::string_view("device") ? "TRIFUSE_NWCHEM_" : "TRIFUSE_";
   for (const char letter : std::string_view(name))
     variable += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   return variable;
 }
 
-bool Option::is_at(Door door) const {
+bool CalculationOption::is_at(Door door) const {
   const unsigned needed = door == Door::program          ? program
                           : door == Door::nwchem_routine ? nwchem_routine
                           : door == Door::nwchem_symbols ? nwchem_symbols
@@ -254,7 +257,7 @@ bool Option::is_at(Door door) const {
   return (uses & needed) == needed;
 }
 
-std::string Option::possible_values() const {
+std::string CalculationOption::possible_values() const {
   const auto& [rule, least, most, most_values, words] = values;
   switch (kind) {
     case Kind::flag:
@@ -274,7 +277,7 @@ std::string Option::possible_values() const {
   return fmt::format("{}, {}{}", rule, limits, most_values > 1 ? ", with commas between them" : "");
 }
 
-std::string Option::text_in(const CalculationOptions& options) const {
+std::string CalculationOption::text_in(const CalculationOptions& options) const {
   const OptionValue value = get(options);
   if (kind == Kind::text) return value.text;
   std::string text;
@@ -282,7 +285,8 @@ std::string Option::text_in(const CalculationOptions& options) const {
   return text;
 }
 
-void Option::set_text(CalculationOptions& options, const std::string& value, const std::string& origin) const {
+void CalculationOption::set_text(CalculationOptions& options, const std::string& value,
+                                 const std::string& origin) const {
   OptionValue parsed;
   if (kind == Kind::text) parsed.text = value;
   for (std::size_t begin = 0; begin <= value.size();) {
@@ -297,7 +301,7 @@ void Option::set_text(CalculationOptions& options, const std::string& value, con
 }
 
 void check_options(const CalculationOptions& options) {
-  for (const Option& option : table) {
+  for (const CalculationOption& option : table) {
     const OptionValue value = option.get(options);
     expect_few(option, value.numbers.size(), option.name_at(Door::library));
     for (const double number : value.numbers) {

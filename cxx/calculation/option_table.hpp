@@ -32,7 +32,7 @@ struct PossibleValues {
   std::span<const char* const> words = {};  ///< of a word; the first is the default
 };
 
-struct Option {
+struct CalculationOption {
   enum class Kind : std::uint8_t { word, integer, real, bytes, text, flag };
 
   /// Sums of these are `uses`: who takes the option besides the library. Without `each_rank` all ranks of a job must
@@ -66,10 +66,10 @@ struct Option {
 /// The options of a user who gives none: the job chooses the device.
 CalculationOptions default_options();
 /// All options, in the order in which a door must set them: a later one may change what an earlier one has set.
-std::span<const Option> option_table();
-/// The option with this name at a door, see Option::name_at(); null: there is none.
-const Option* find_option(Door door, std::string_view name);
-/// What a user may have meant by a name that is no option of this door: "did you mean tile_size?", or all names.
+std::span<const CalculationOption> option_table();
+/// The option with this name at a door, see CalculationOption::name_at(); null: there is none.
+const CalculationOption* find_option(Door door, std::string_view name);
+/// What a user may have meant by a name that is no option of this door: "the nearest name is tile_size.", or all names.
 /// `name`: without the beginning that all names at this door have.
 std::string other_names(Door door, const std::string& name);
 /// Names of the options that may differ between ranks, for a sentence.

@@ -29,7 +29,7 @@ void expect_same_settings(Communicator& ranks, std::span<const Setting> settings
 
 void expect_same_options(Communicator& ranks, const JobOptions& options, bool two_sided) {
   std::vector<Setting> settings = {{"left amplitudes", two_sided ? "given" : ""}};
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     if (option.same_on_ranks()) settings.push_back({option.name_at(options.door), option.text_in(options.calculation)});
   }
   expect_same_settings(ranks, settings, names_of_each_rank(options.door));

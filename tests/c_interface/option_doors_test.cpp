@@ -21,18 +21,18 @@ namespace trifuse::testing {
 namespace {
 
 /// A value that is not the default.
-std::string other_value(const Option& option) {
+std::string other_value(const CalculationOption& option) {
   switch (option.kind) {
-    case Option::Kind::word:
+    case CalculationOption::Kind::word:
       return option.values.words[1];
-    case Option::Kind::flag:
+    case CalculationOption::Kind::flag:
       return option.text_in(default_options()) == "true" ? "false" : "true";
-    case Option::Kind::bytes:
+    case CalculationOption::Kind::bytes:
       return "3MiB";
-    case Option::Kind::text:
+    case CalculationOption::Kind::text:
       return "sample";
-    case Option::Kind::integer:
-    case Option::Kind::real:
+    case CalculationOption::Kind::integer:
+    case CalculationOption::Kind::real:
       break;
   }
   return option.values.most_values > 1 ? "0,1" : "1";
@@ -46,7 +46,7 @@ CalculationOptions mixed_options() {
 }
 
 /// The text of the option after it was set in a table.
-std::string expected_text(const Option& option) {
+std::string expected_text(const CalculationOption& option) {
   CalculationOptions options = mixed_options();
   option.set_text(options, other_value(option), option.name);
   const std::string text = option.text_in(options);
@@ -55,7 +55,7 @@ std::string expected_text(const Option& option) {
 }
 
 TEST(OptionDoors, CommandLine) {
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     const std::string name = option.name_at(Door::program);
     CLI::App run;
     cli::CalculationFlags flags;
@@ -67,11 +67,11 @@ TEST(OptionDoors, CommandLine) {
     CLI::App other;
     cli::TableOptions table;
     table.add_to(other, name);
-    other.parse(option.kind == Option::Kind::flag ? name : name + " " + other_value(option));
+    other.parse(option.kind == CalculationOption::Kind::flag ? name : name + " " + other_value(option));
     CalculationOptions options = mixed_options();
     table.set(options);
     EXPECT_EQ(option.text_in(options), expected_text(option)) << name;
-    if (option.kind == Option::Kind::text || option.kind == Option::Kind::flag) continue;
+    if (option.kind == CalculationOption::Kind::text || option.kind == CalculationOption::Kind::flag) continue;
     CLI::App wrong;
     cli::TableOptions refusing;
     refusing.add_to(wrong, name);
@@ -83,7 +83,7 @@ TEST(OptionDoors, CommandLine) {
 
 TEST(OptionDoors, C) {
   OpenCalculation open((nwchem_data() / "h2o_sto3g_c2v_rhf_two_tasks_t2" / "c").string());
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     const std::string name = option.name_at(Door::library);
     trifuse_set_option(&open.status, open.calculation, "precision", "mixed");
     expect_success(open.status);
@@ -91,12 +91,12 @@ TEST(OptionDoors, C) {
     if (name == "gpus" && open.status.code != TRIFUSE_SUCCESS) continue;  // they are not here
     expect_success(open.status);
     EXPECT_EQ(option.text_in(c_interface::checked(open.calculation)->options), expected_text(option)) << name;
-    if (option.kind == Option::Kind::text) continue;
+    if (option.kind == CalculationOption::Kind::text) continue;
     trifuse_set_option(&open.status, open.calculation, name.c_str(), "x");
     expect_status(open.status, TRIFUSE_BAD_USAGE, name + " is \"x\"; it must be " + option.possible_values());
   }
   trifuse_set_option(&open.status, open.calculation, "tilesize", "4");
-  expect_status(open.status, TRIFUSE_BAD_USAGE, "There is no option tilesize; did you mean tile_size?");
+  expect_status(open.status, TRIFUSE_BAD_USAGE, "There is no option tilesize; the nearest name is tile_size.");
   trifuse_set_option(&open.status, open.calculation, "devices", "0");
   expect_status(open.status, TRIFUSE_BAD_USAGE, "There is no option devices");
   trifuse_set_option(&open.status, open.calculation, "colour", "red");
@@ -109,7 +109,7 @@ TEST(OptionDoors, C) {
 
 TEST(OptionDoors, Nwchem) {
   const EnvironmentVariable none("TRIFUSE_NWCHEM_DEVICE", nullptr);
-  for (const Option& option : option_table()) {
+  for (const CalculationOption& option : option_table()) {
     const std::string name = option.name, line = name + "=" + other_value(option);
     const auto read = [&](const std::string& lines) { return nwchem::read_options(Door::nwchem_routine, lines); };
     if (!option.is_at(Door::nwchem_routine)) {
@@ -119,14 +119,15 @@ TEST(OptionDoors, Nwchem) {
     EXPECT_EQ(option.text_in(read("precision=mixed\n" + line)), expected_text(option)) << name;
     expect_failure<UsageError>([&] { read(name + "=x"); },
                                "The setting trifuse:" + name + " is \"x\"; it must be " + option.possible_values());
-    const EnvironmentVariable variable(option.variable().c_str(), other_value(option).c_str());
-    EXPECT_EQ(option.text_in(read("precision=mixed")), expected_text(option)) << option.variable();
+    const std::string variable = option.variable();
+    const EnvironmentVariable set(variable.c_str(), other_value(option).c_str());
+    EXPECT_EQ(option.text_in(read("precision=mixed")), expected_text(option)) << variable;
   }
 }
 
 TEST(OptionDoors, RanksCompare) {
   for (const Door door : {Door::program, Door::library, Door::nwchem_routine}) {
-    for (const Option& option : option_table()) {
+    for (const CalculationOption& option : option_table()) {
       const auto failures = failures_of_ranks(2, [&](Communicator& ranks) {
         JobOptions job;
         job.door = door;
@@ -137,8 +138,8 @@ TEST(OptionDoors, RanksCompare) {
       });
       for (const std::string& failure : failures) {
         EXPECT_EQ(failure.empty(), !option.same_on_ranks()) << option.name << ": " << failure;
-        if (!failure.empty())
-          EXPECT_NE(failure.find("the same " + option.name_at(door) + ";"), std::string::npos) << failure;
+        if (failure.empty()) continue;
+        EXPECT_NE(failure.find("the same " + option.name_at(door) + ";"), std::string::npos) << failure;
       }
     }
   }

@@ -92,10 +92,10 @@ TEST_F(NwchemOptions, AreRefusedByTheirNames) {
   expect_refused("threads=4",
                  "NWChem's input has set trifuse:threads, which is not a setting of Trifuse; the names are "
                  "trifuse:omega2, trifuse:form");
-  expect_refused("omega=0.1", "trifuse:omega, which is not a setting of Trifuse; did you mean trifuse:omega2?");
-  expect_refused("tilesize=4", "did you mean trifuse:tile_size?");
+  expect_refused("omega=0.1", "trifuse:omega, which is not a setting of Trifuse; the nearest name is trifuse:omega2.");
+  expect_refused("tilesize=4", "the nearest name is trifuse:tile_size.");
   expect_refused("trifuse_form=auto",
-                 "set trifuse_form, which is not a setting of Trifuse; did you mean trifuse:form?");
+                 "set trifuse_form, which is not a setting of Trifuse; the nearest name is trifuse:form.");
   expect_refused("TRIFUSE:omega2=0.1", "set TRIFUSE:omega2, which is not a setting of Trifuse");
   expect_refused("trifuse=1", "set trifuse, which");
 }
@@ -110,7 +110,7 @@ TEST_F(NwchemOptions, ShowValuesAsAUserWritesThem) {
 
 TEST_F(NwchemOptions, ThatADoorDoesNotFollowAreRefused) {
   for (const char* name : {"TRIFUSE_OMEGA2", "TRIFUSE_PRECISION", "TRIFUSE_FORM", "TRIFUSE_TILE_SIZE",
-                           "TRIFUSE_TARGET_ERROR", "TRIFUSE_SILENCE_SECONDS"}) {
+                           "TRIFUSE_TARGET_ERROR", "TRIFUSE_TRUST_INPUT", "TRIFUSE_SILENCE_SECONDS"}) {
     const EnvironmentVariable variable(name, "1");
     expect_failure<UsageError>([] { read_options(Door::nwchem_symbols, ""); },
                                "The environment variable " + std::string(name) + " is set, but NWChem's symbols");
