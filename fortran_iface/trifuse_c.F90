@@ -128,6 +128,20 @@ module trifuse_c
       character(kind=c_char), intent(in) :: path(*)
       type(c_ptr) :: handle
     end function c_open
+    function c_open_left(status, path, right) bind(c, name="trifuse_open_left_amplitudes") result(handle)
+      import :: c_ptr, c_char, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: right
+      type(c_ptr) :: handle
+    end function c_open_left
+    function c_open_doubtful(status, path, right) bind(c, name="trifuse_open_doubtful_amplitudes") result(handle)
+      import :: c_ptr, c_char, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: right
+      type(c_ptr) :: handle
+    end function c_open_doubtful
     function c_open_unverified(status, path, is_left) bind(c, name="trifuse_open_unverified_amplitudes") result(handle)
       import :: c_ptr, c_char, c_int32_t, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -135,6 +149,12 @@ module trifuse_c
       integer(c_int32_t), value :: is_left
       type(c_ptr) :: handle
     end function c_open_unverified
+    function c_witness_count(status, amplitudes) bind(c, name="trifuse_witness_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int64_t) :: count
+    end function c_witness_count
     subroutine c_get_witness(status, amplitudes, index, witness) bind(c, name="trifuse_get_witness")
       import :: c_ptr, c_int64_t, trifuse_status, c_witness
       type(trifuse_status), intent(inout) :: status
@@ -185,6 +205,12 @@ module trifuse_c
       integer(c_int64_t), value :: index
       integer(c_int64_t), intent(out) :: tiles(4), size
     end subroutine c_get_block_tiles
+    function c_tile_count(status, amplitudes) bind(c, name="trifuse_tile_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: amplitudes
+      integer(c_int64_t) :: count
+    end function c_tile_count
     subroutine c_get_tile(status, amplitudes, index, tile) bind(c, name="trifuse_get_tile")
       import :: c_ptr, c_int64_t, trifuse_status, trifuse_tile
       type(trifuse_status), intent(inout) :: status
@@ -206,12 +232,22 @@ module trifuse_c
       type(c_ptr), value :: amplitudes
       real(c_double) :: energy
     end function c_correlation_energy
+    function c_delete_amplitudes(amplitudes) bind(c, name="trifuse_delete_amplitudes") result(code)
+      import :: c_ptr, c_int32_t
+      type(c_ptr), intent(inout) :: amplitudes
+      integer(c_int32_t) :: code
+    end function c_delete_amplitudes
     function c_new_calculation(status, right, left) bind(c, name="trifuse_new_calculation") result(handle)
       import :: c_ptr, trifuse_status
       type(trifuse_status), intent(inout) :: status
       type(c_ptr), value :: right, left
       type(c_ptr) :: handle
     end function c_new_calculation
+    function c_delete_calculation(calculation) bind(c, name="trifuse_delete_calculation") result(code)
+      import :: c_ptr, c_int32_t
+      type(c_ptr), intent(inout) :: calculation
+      integer(c_int32_t) :: code
+    end function c_delete_calculation
     subroutine c_set_option(status, calculation, name, value) bind(c, name="trifuse_set_option")
       import :: c_ptr, c_char, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -225,6 +261,24 @@ module trifuse_c
       integer(c_int64_t), value :: count
       real(c_double), intent(in) :: omega2(*)
     end subroutine c_set_omega2
+    subroutine c_set_form(status, calculation, form) bind(c, name="trifuse_set_form")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: form
+    end subroutine c_set_form
+    subroutine c_set_rohf(status, calculation, rohf) bind(c, name="trifuse_set_rohf")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: rohf
+    end subroutine c_set_rohf
+    subroutine c_set_precision(status, calculation, precision) bind(c, name="trifuse_set_precision")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: precision
+    end subroutine c_set_precision
     subroutine c_set_target_error(status, calculation, target_error) &
       & bind(c, name="trifuse_set_target_error")
       import :: c_ptr, c_double, trifuse_status
@@ -232,6 +286,28 @@ module trifuse_c
       type(c_ptr), value :: calculation
       real(c_double), value :: target_error
     end subroutine c_set_target_error
+    subroutine c_get_error_bar(status, calculation, index, bracket_bar, paren_bar) &
+      & bind(c, name="trifuse_get_error_bar")
+      import :: c_ptr, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      real(c_double), intent(out) :: bracket_bar, paren_bar
+    end subroutine c_get_error_bar
+    subroutine c_get_uncorrected_energy(status, calculation, index, bracket_energy, paren_energy) &
+      & bind(c, name="trifuse_get_uncorrected_energy")
+      import :: c_ptr, c_int64_t, c_double, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      real(c_double), intent(out) :: bracket_energy, paren_energy
+    end subroutine c_get_uncorrected_energy
+    subroutine c_set_device(status, calculation, device) bind(c, name="trifuse_set_device")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: device
+    end subroutine c_set_device
     subroutine c_set_gpus(status, calculation, count, gpus) bind(c, name="trifuse_set_gpus")
       import :: c_ptr, c_int32_t, c_int64_t, trifuse_status
       type(trifuse_status), intent(inout) :: status
@@ -239,17 +315,60 @@ module trifuse_c
       integer(c_int64_t), value :: count
       integer(c_int32_t), intent(in) :: gpus(*)
     end subroutine c_set_gpus
+    subroutine c_set_threads(status, calculation, threads) bind(c, name="trifuse_set_threads")
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: threads
+    end subroutine c_set_threads
+    subroutine c_set_tile_size(status, calculation, tile_size) bind(c, name="trifuse_set_tile_size")
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: tile_size
+    end subroutine c_set_tile_size
+    subroutine c_set_memory(status, calculation, bytes) bind(c, name="trifuse_set_memory")
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: bytes
+    end subroutine c_set_memory
     subroutine c_set_journal(status, calculation, path) bind(c, name="trifuse_set_journal")
       import :: c_ptr, c_char, trifuse_status
       type(trifuse_status), intent(inout) :: status
       type(c_ptr), value :: calculation
       character(kind=c_char), intent(in) :: path(*)
     end subroutine c_set_journal
+    subroutine c_set_trust_input(status, calculation, trust) bind(c, name="trifuse_set_trust_input")
+      import :: c_ptr, c_int32_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: trust
+    end subroutine c_set_trust_input
+    function c_warning_count(status, calculation) bind(c, name="trifuse_warning_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t) :: count
+    end function c_warning_count
+    subroutine c_get_warning(status, calculation, index, warning) bind(c, name="trifuse_get_warning")
+      import :: c_ptr, c_char, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      character(kind=c_char), intent(inout) :: warning(*)
+    end subroutine c_get_warning
     subroutine c_run(status, calculation) bind(c, name="trifuse_run")
       import :: c_ptr, trifuse_status
       type(trifuse_status), intent(inout) :: status
       type(c_ptr), value :: calculation
     end subroutine c_run
+    function c_energy_count(status, calculation) bind(c, name="trifuse_energy_count") result(count)
+      import :: c_ptr, c_int64_t, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t) :: count
+    end function c_energy_count
     subroutine c_get_energy(status, calculation, index, omega2, bracket_energy, paren_energy) &
       & bind(c, name="trifuse_get_energy")
       import :: c_ptr, c_int64_t, c_double, trifuse_status
@@ -259,73 +378,6 @@ module trifuse_c
       real(c_double), intent(out) :: omega2, bracket_energy, paren_energy
     end subroutine c_get_energy
   end interface
-
-  ! Functions with the same arguments share an interface.
-  abstract interface
-    subroutine c_set_integer(status, calculation, value) bind(c)
-      import :: c_ptr, c_int32_t, trifuse_status
-      type(trifuse_status), intent(inout) :: status
-      type(c_ptr), value :: calculation
-      integer(c_int32_t), value :: value
-    end subroutine c_set_integer
-    subroutine c_set_long(status, calculation, value) bind(c)
-      import :: c_ptr, c_int64_t, trifuse_status
-      type(trifuse_status), intent(inout) :: status
-      type(c_ptr), value :: calculation
-      integer(c_int64_t), value :: value
-    end subroutine c_set_long
-    function c_count(status, handle) bind(c) result(count)
-      import :: c_ptr, c_int64_t, trifuse_status
-      type(trifuse_status), intent(inout) :: status
-      type(c_ptr), value :: handle
-      integer(c_int64_t) :: count
-    end function c_count
-    subroutine c_get_text(status, calculation, index, text) bind(c)
-      import :: c_ptr, c_char, c_int64_t, trifuse_status
-      type(trifuse_status), intent(inout) :: status
-      type(c_ptr), value :: calculation
-      integer(c_int64_t), value :: index
-      character(kind=c_char), intent(inout) :: text(*)
-    end subroutine c_get_text
-    subroutine c_get_pair(status, calculation, index, bracket, paren) bind(c)
-      import :: c_ptr, c_int64_t, c_double, trifuse_status
-      type(trifuse_status), intent(inout) :: status
-      type(c_ptr), value :: calculation
-      integer(c_int64_t), value :: index
-      real(c_double), intent(out) :: bracket, paren
-    end subroutine c_get_pair
-    function c_open_beside(status, path, right) bind(c) result(handle)
-      import :: c_ptr, c_char, trifuse_status
-      type(trifuse_status), intent(inout) :: status
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), value :: right
-      type(c_ptr) :: handle
-    end function c_open_beside
-    function c_delete(handle) bind(c) result(code)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), intent(inout) :: handle
-      integer(c_int32_t) :: code
-    end function c_delete
-  end interface
-  procedure(c_set_integer), bind(c, name="trifuse_set_form") :: c_set_form
-  procedure(c_set_integer), bind(c, name="trifuse_set_rohf") :: c_set_rohf
-  procedure(c_set_integer), bind(c, name="trifuse_set_precision") :: c_set_precision
-  procedure(c_set_integer), bind(c, name="trifuse_set_device") :: c_set_device
-  procedure(c_set_integer), bind(c, name="trifuse_set_trust_input") :: c_set_trust_input
-  procedure(c_set_long), bind(c, name="trifuse_set_threads") :: c_set_threads
-  procedure(c_set_long), bind(c, name="trifuse_set_tile_size") :: c_set_tile_size
-  procedure(c_set_long), bind(c, name="trifuse_set_memory") :: c_set_memory
-  procedure(c_count), bind(c, name="trifuse_witness_count") :: c_witness_count
-  procedure(c_count), bind(c, name="trifuse_tile_count") :: c_tile_count
-  procedure(c_count), bind(c, name="trifuse_warning_count") :: c_warning_count
-  procedure(c_count), bind(c, name="trifuse_energy_count") :: c_energy_count
-  procedure(c_get_pair), bind(c, name="trifuse_get_error_bar") :: c_get_error_bar
-  procedure(c_get_pair), bind(c, name="trifuse_get_uncorrected_energy") :: c_get_uncorrected_energy
-  procedure(c_get_text), bind(c, name="trifuse_get_warning") :: c_get_warning
-  procedure(c_open_beside), bind(c, name="trifuse_open_left_amplitudes") :: c_open_left
-  procedure(c_open_beside), bind(c, name="trifuse_open_doubtful_amplitudes") :: c_open_doubtful
-  procedure(c_delete), bind(c, name="trifuse_delete_amplitudes") :: c_delete_amplitudes
-  procedure(c_delete), bind(c, name="trifuse_delete_calculation") :: c_delete_calculation
 
 contains
 

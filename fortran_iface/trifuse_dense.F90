@@ -108,6 +108,12 @@ module trifuse_dense
       type(c_arrays), intent(in) :: arrays
       type(c_ptr) :: handle
     end function c_new_dense_amplitudes
+    subroutine c_set_check(status, calculation, check) bind(c, name="trifuse_set_check")
+      import :: trifuse_status, c_ptr, c_int32_t
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: check
+    end subroutine c_set_check
     subroutine c_set_log(status, calculation, log, context) bind(c, name="trifuse_set_log")
       import :: trifuse_status, c_ptr, c_funptr
       type(trifuse_status), intent(inout) :: status
@@ -136,6 +142,13 @@ module trifuse_dense
       integer(c_int64_t), value :: index
       real(c_double) :: energy
     end function c_get_total_energy
+    subroutine c_get_method(status, calculation, index, method) bind(c, name="trifuse_get_method")
+      import :: trifuse_status, c_ptr, c_int64_t, c_char
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int64_t), value :: index
+      character(kind=c_char), intent(inout) :: method(*)
+    end subroutine c_get_method
     function c_get_report(status, calculation, size, report) bind(c, name="trifuse_get_report") result(bytes)
       import :: trifuse_status, c_ptr, c_int64_t
       type(trifuse_status), intent(inout) :: status
@@ -144,8 +157,6 @@ module trifuse_dense
       integer(c_int64_t) :: bytes
     end function c_get_report
   end interface
-  procedure(c_set_integer), bind(c, name="trifuse_set_check") :: c_set_check
-  procedure(c_get_text), bind(c, name="trifuse_get_method") :: c_get_method
 
 contains
 

@@ -1,6 +1,6 @@
 !> A run by several processes of an MPI job, see trifuse_mpi.h. Link the library trifuse_mpi.
 module trifuse_mpi
-  use, intrinsic :: iso_c_binding, only: c_int32_t, c_int64_t
+  use, intrinsic :: iso_c_binding, only: c_int32_t, c_int64_t, c_ptr
   use trifuse_c
   implicit none
   private
@@ -13,7 +13,14 @@ module trifuse_mpi
     module procedure set_int32, set_int64
   end interface trifuse_set_communicator
 
-  procedure(c_set_integer), bind(c, name="trifuse_set_communicator") :: c_set_communicator
+  interface
+    subroutine c_set_communicator(status, calculation, communicator) bind(c, name="trifuse_set_communicator")
+      import :: trifuse_status, c_ptr, c_int32_t
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      integer(c_int32_t), value :: communicator
+    end subroutine c_set_communicator
+  end interface
 
 contains
 

@@ -23,19 +23,17 @@ namespace {
 
 constexpr const char* silence_variable = "TRIFUSE_SILENCE_SECONDS";
 
-/// What a door does with a variable. `ignored`: its name says that it is for another door.
-enum class Use { followed, refused, ignored };
-
-/// What a door does with TRIFUSE_SILENCE_SECONDS.
-Use use_of_silence(Door door) {
-  return door == Door::program ? Use::followed : door == Door::library ? Use::ignored : Use::refused;
-}
-
-/// What a door does with the variable of an option. The page running.md shows it.
-Use use_of_variable(Door door, const CalculationOption& option) {
-  if (door == Door::nwchem_routine || (door == Door::nwchem_symbols && option.is_at(door))) return Use::followed;
-  const bool for_nwchem = door != Door::nwchem_symbols && option.variable().starts_with("TRIFUSE_NWCHEM_");
-  return for_nwchem ? Use::ignored : Use::refused;
+/// The variables that set something, each with true if this door refuses it. The page running.md shows them. A door
+/// that neither follows nor refuses a variable ignores it, because its name says that it is for another door.
+std::map<std::string, bool> refused_variables(Door door) {
+  const bool in_nwchem = door == Door::nwchem_routine || door == Door::nwchem_symbols;
+  std::map<std::string, bool> refused = {{silence_variable, in_nwchem}};
+  for (const CalculationOption& option : option_table()) {
+    if (!option.is_at(Door::nwchem_routine)) continue;
+    const std::string variable = option.variable();
+    refused[variable] = in_nwchem ? !option.is_at(door) : !variable.starts_with("TRIFUSE_NWCHEM_");
+  }
+  return refused;
 }
 
 constexpr std::string_view prefix = "TRIFUSE_";
@@ -93,22 +91,19 @@ std::string nearest_variable(const std::string& variable, const std::vector<std:
 
 void refuse_settings_of_other_doors(Door door, const std::string& command, const std::vector<std::string>& options,
                                     const std::vector<std::string>& given) {
-  std::map<std::string, Use> uses = {{silence_variable, use_of_silence(door)}};
-  for (const CalculationOption& option : option_table()) {
-    if (option.is_at(Door::nwchem_routine)) uses[option.variable()] = use_of_variable(door, option);
-  }
+  const std::map<std::string, bool> refused = refused_variables(door);
   std::vector<std::string> settings;
-  for (const auto& [variable, use] : uses) settings.push_back(variable);
+  for (const auto& setting : refused) settings.push_back(setting.first);
   for (const std::string& variable : set_variables()) {
     const auto names_it = [&](const std::string& option) { return variable_of(option) == variable; };
     const auto option = std::find_if(options.begin(), options.end(), names_it);
-    const auto use = uses.find(variable);
+    const auto known = refused.find(variable);
     const bool is_given = std::any_of(given.begin(), given.end(), names_it);
-    if (use != uses.end() ? use->second == Use::refused : option != options.end() && !is_given) {
+    if (known != refused.end() ? known->second : option != options.end() && !is_given) {
       throw UsageError(fmt::format("The environment variable {} is set, but {}.", printable(variable),
                                    advice(door, command, option != options.end() ? *option : "")));
     }
-    if (use != uses.end() || option != options.end()) continue;
+    if (known != refused.end() || option != options.end()) continue;
     if (const std::string nearest = nearest_variable(variable, settings); !nearest.empty()) {
       throw UsageError(
           fmt::format("The environment variable {} is set, but Trifuse has no setting of this name; did you mean {}? "

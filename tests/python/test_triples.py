@@ -77,7 +77,7 @@ class Energies(Case):
         self.assertTrue(0 < mixed.error_bar <= 1e-8)
         self.assertLess(abs(mixed.energies[0].uncorrected[1] - float(exact)), 6e-7 * abs(float(exact)))
         self.assertIn("error bars", str(mixed))
-        for wrong, part in (({"precision": "single"}, "precision is 'single', but it must be double or mixed"),
+        for wrong, part in (({"precision": "single"}, "precision is \"single\"; it must be double or mixed"),
                             ({"target_error": 1e-6}, "A target error is for mixed precision"),
                             ({"precision": "mixed", "target_error": -1.0}, "give more than 0 and at most 1")):
             with self.assertRaisesRegex(trifuse.UsageError, part):
