@@ -79,7 +79,7 @@ class Energies(Case):
         self.assertIn("error bars", str(mixed))
         for wrong, part in (({"precision": "single"}, "precision is \"single\"; it must be double or mixed"),
                             ({"target_error": 1e-6}, "A target error is for mixed precision"),
-                            ({"precision": "mixed", "target_error": -1.0}, "give more than 0 and at most 1")):
+                            ({"precision": "mixed", "target_error": -1.0}, "more than 0 and at most 1")):
             with self.assertRaisesRegex(trifuse.UsageError, part):
                 self.triples(device="cpu", **wrong)
 
