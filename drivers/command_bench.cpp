@@ -37,8 +37,9 @@ namespace trifuse::cli {
 namespace {
 
 struct BenchCommand {
-  std::string path, json, formulation = "auto", device = "cpu", memory, write;
+  std::string path, json, formulation = "auto", device = "cpu", write;
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
+  TableOptions table;
   CalculationOptions options;
   std::optional<std::int64_t> tile_size;
   int repeats = 3;
@@ -304,34 +305,17 @@ void add_bench(CLI::App& app, int&) {
       ->capture_default_str();
   bench->add_option("--tile-size", command->tile_size, "Largest tile of the made-up molecule")
       ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  bench
-      ->add_option("--plan-tile-size", command->options.tile_size,
-                   "Largest tile of the plan; default: the same as in `run`")
-      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  bench->add_option("--threads", command->options.threads, "Threads of Trifuse and of the BLAS library")
-      ->check(CLI::Range(1, max_threads));
+  command->table.add_to(*bench, "--tile-size", "Largest tile of the plan; default: the same as in `run`",
+                        "--plan-tile-size");
+  command->table.add_to(*bench, "--threads", "Threads of Trifuse and of the BLAS library");
   bench->add_option("--device", command->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  bench
-      ->add_option("--devices", command->options.devices,
-                   "GPUs to use, for example 0,1; default: all; implies --device cuda")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(0, static_cast<int>(max_devices) - 1));
-  bench->add_option("--memory", command->memory,
-                    "Memory of each GPU, or scratch memory on CPU cores, for example 8GiB");
-  bench->add_option("--kernel", command->options.kernel, "Kernel configuration for --device cuda");
+  command->table.add_to(*bench, "--devices");
+  command->table.add_to(*bench, "--memory", "Memory of each GPU, or scratch memory on CPU cores, for example 8GiB");
+  command->table.add_to(*bench, "--kernel", "Kernel configuration for --device cuda");
   bench->add_flag("--kernels", command->kernels, "Measure the GPU kernel on single tasks of standard sizes");
-  bench
-      ->add_option_function<std::string>(
-          "--precision",
-          [command](const std::string& name) {
-            command->options.precision = name == precision_names[1] ? Precision::mixed : Precision::fp64;
-          },
-          "double, or mixed: GPUs compute faster (CPU: slow test)")
-      ->check(CLI::IsMember({precision_names[0], precision_names[1]}))
-      ->default_str(precision_names[0]);
+  command->table.add_to(*bench, "--precision", "double, or mixed: GPUs compute faster (CPU: slow test)");
   bench->add_flag("--tune", command->tune, "Like --kernels, with every kernel that a run chooses from");
   bench->add_option("--repeats", command->repeats, "Number of runs; the median is reported")
       ->check(CLI::Range(1, 1000))
@@ -342,7 +326,7 @@ void add_bench(CLI::App& app, int&) {
   bench->footer("Details: drivers/docs/running.md (measuring a machine)");
   bench->callback([command, bench] {
     refuse_other_environment(*bench);
-    if (!command->memory.empty()) command->options.memory = parse_memory(command->memory);
+    command->table.set(command->options);
     command->execute();
   });
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/environment_settings.hpp"
+#include "cxx/calculation/environment_settings.hpp"
 
 namespace trifuse::cli {
 

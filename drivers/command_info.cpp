@@ -24,10 +24,10 @@ struct InfoCommand {
   SourceOptions source;
   CalculationFlags flags;
   std::string json;
-  bool no_check = false, trust_input = false, overwrite = false;
+  bool no_check = false, overwrite = false;
 
   void execute() const {
-    static_cast<void>(flags.resolve());  // refuses impossible options before anything is read
+    CalculationOptions options = flags.resolve();  // refuses impossible options before anything is read
     Outputs outputs(overwrite);
     source.protect_in(outputs);
     outputs.protect_input(flags.left);
@@ -38,12 +38,14 @@ struct InfoCommand {
     if (left) outputs.protect_inputs(*left);
     CheckReport checks, left_checks;
     if (!no_check) {
-      checks = verify_source(*right, *right, trust_input);
-      if (left) left_checks = verify_source(*left, *right, trust_input);
+      checks = verify_source(*right, *right, options.trust_input);
+      if (left) left_checks = verify_source(*left, *right, options.trust_input);
     }
     const std::optional<double> ccsd_energy = checks.ccsd_energy;
     const CheckReport* const of_left = left && !no_check ? &left_checks : nullptr;
-    const Calculation calculation(*right, left.get(), flags.resolve(*right));
+    if (options.choose_executor)
+      options.executor = choose_executor(right->tiles(), options.formulation, options.precision);
+    const Calculation calculation(*right, left.get(), options);
     // The rate of a device is known only after its set-up, which this command does not do.
     const bool on_cpu = calculation.devices().empty();
     const double rate = on_cpu ? measure_dgemm(512, calculation.memory().threads, 5) * usual_share : 0.0;
@@ -96,9 +98,8 @@ void add_info(CLI::App& app, int&) {
   CLI::App* info =
       app.add_subcommand("info", "Check amplitudes and show tiles, tasks, operations, memory and time of a run");
   command->source.add_to(*info);
-  command->flags.add_to(*info);
+  command->flags.add_to(*info, false);
   info->add_flag("--no-check", command->no_check, "Read only names, shapes and attributes, not the numbers");
-  info->add_flag("--trust-input", command->trust_input, "Continue after a failed witness");
   info->add_option("--json", command->json, "Write the same to this JSON file; - is standard output");
   add_overwrite(*info, command->overwrite);
   info->callback([command, info] {

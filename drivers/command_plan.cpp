@@ -38,11 +38,11 @@ struct PlanCommand {
   SourceOptions source;
   std::optional<std::int64_t> occupied, virtuals, auxiliary;
   int irreps = 1;
-  std::string reference = "rhf", formulation = "auto", gpu_model = "h200", memory, operands = "auto", json, trace;
-  std::optional<std::int64_t> tile_size;
+  std::string reference = "rhf", gpu_model = "h200", operands = "auto", json, trace;
+  TableOptions table;
+  CalculationOptions options;
   std::optional<int> ranks, gpus, nodes;
   std::vector<std::string> assumptions, measured;
-  std::string precision = precision_names[0];
   bool overwrite = false;
 
   void execute() const {
@@ -51,7 +51,7 @@ struct PlanCommand {
     const std::unique_ptr<TileSource> molecule = open();
     const JobShape job = job_shape();
     if (job.gpus == 0 && !trace.empty()) throw UsageError("--trace shows GPUs, but --gpus 0 has none.");
-    if (job.gpus == 0 && precision_of_tasks() == Precision::mixed) {
+    if (job.gpus == 0 && options.precision == Precision::mixed) {
       throw UsageError("--precision mixed is for GPUs, but --gpus 0 has none; leave one of them out.");
     }
     Outputs outputs(overwrite);
@@ -67,7 +67,7 @@ struct PlanCommand {
     Problem problem;
     problem.right = molecule.get();
     problem.formulation = formulation_of(*molecule);
-    const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, tile_size);
+    const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
     const double tasks = estimated_tasks(tiles, problem.formulation);
@@ -81,7 +81,7 @@ struct PlanCommand {
     const Plan plan = make_plan(tiles, problem.formulation);
     status.show(fmt::format("Predicting {}", name_of(job)));
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
-    const Inspection inspection(plan, problem, precision_of_tasks());
+    const Inspection inspection(plan, problem, options.precision);
 
     PlanReport report{*molecule, plan, inspection, machine, predict(plan, problem, inspection, machine, job), {}, {}};
     if (report.prediction.job.read_bytes > 0.0) {
@@ -122,8 +122,6 @@ struct PlanCommand {
   }
 
  private:
-  Precision precision_of_tasks() const { return precision == precision_names[1] ? Precision::mixed : Precision::fp64; }
-
   /// The same job without a timeline.
   static JobShape without_lanes(JobShape job) {
     job.lanes = 0;
@@ -152,10 +150,10 @@ struct PlanCommand {
   }
 
   SpinFormulation formulation_of(const TileSource& molecule) const {
-    if (formulation == "spin-adapted" && !molecule.tiles().restricted()) {
+    if (options.formulation == SpinFormulation::spin_adapted && !molecule.tiles().restricted()) {
       throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
     }
-    return formulation == "spin-orbital" ? SpinFormulation::spin_orbital : default_formulation(molecule.tiles());
+    return options.formulation.value_or(default_formulation(molecule.tiles()));
   }
 
   /// The tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
@@ -169,7 +167,7 @@ struct PlanCommand {
     job.gpus = gpus.value_or(ranks.value_or(1));
     job.ranks = ranks.value_or(0);
     job.nodes = nodes.value_or(0);
-    if (!memory.empty()) job.gpu_memory = static_cast<double>(parse_memory(memory));
+    if (options.memory) job.gpu_memory = static_cast<double>(*options.memory);
     job.read_bytes = source.path.empty() ? 0.0 : 1.0;  // above 0: a file is read; the plan determines its size
     job.lanes = trace.empty() ? 0 : 32;
     job.operands = operands == "own"      ? JobShape::Operands::own
@@ -286,11 +284,8 @@ void add_plan(CLI::App& app, int&) {
   plan->add_option("--reference", command->reference, "Reference of these orbitals")
       ->check(CLI::IsMember({"rhf", "uhf"}))
       ->capture_default_str();
-  plan->add_option("--form", command->formulation, "Spin formulation of the energy")
-      ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
-      ->capture_default_str();
-  plan->add_option("--tile-size", command->tile_size, "Largest tile; default: the same as in `run`")
-      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
+  command->table.add_to(*plan, "--form");
+  command->table.add_to(*plan, "--tile-size", "Largest tile; default: the same as in `run`");
   plan->add_option("--gpus", command->gpus,
                    "GPUs of all nodes together, shared evenly by the ranks; 0: only CPU cores; default: one per rank")
       ->check(CLI::Range(0, 200000));
@@ -301,10 +296,8 @@ void add_plan(CLI::App& app, int&) {
   plan->add_option("--gpu-model", command->gpu_model, "Model of the GPUs")
       ->check(CLI::IsMember(gpu_models()))
       ->capture_default_str();
-  plan->add_option("--precision", command->precision, "double, or mixed with its sample in double precision")
-      ->check(CLI::IsMember(std::vector<std::string>(precision_names.begin(), precision_names.end())))
-      ->capture_default_str();
-  plan->add_option("--memory", command->memory, "Memory to use on each GPU, for example 40GiB; default: all");
+  command->table.add_to(*plan, "--precision", "double, or mixed with its sample in double precision");
+  command->table.add_to(*plan, "--memory", "Memory to use on each GPU, for example 40GiB; default: all");
   plan->add_option("--operands", command->operands,
                    "own: a copy in each rank, as inside NWChem; shared: one copy; auto: shared")
       ->check(CLI::IsMember({"auto", "own", "shared"}))
@@ -325,6 +318,7 @@ void add_plan(CLI::App& app, int&) {
       "Details: drivers/docs/planning.md");
   plan->callback([command, plan] {
     refuse_other_environment(*plan);
+    command->table.set(command->options);
     command->execute();
   });
 }

@@ -41,8 +41,8 @@ void stop_at_once(int) {
 struct RunCommand {
   SourceOptions source;
   CalculationFlags flags;
-  std::string json, journal;
-  bool quiet = false, trust_input = false, overwrite = false;
+  std::string json;
+  bool quiet = false, overwrite = false;
 
   /// `command`: the parsed command line. `communicator`: the ranks of the job; null for a single process.
   void execute(const CLI::App& command, Communicator* communicator) const {
@@ -57,11 +57,9 @@ struct RunCommand {
     run_collectively(communicator, [&] {
       refuse_other_environment(command);
       options = flags.resolve();  // refuses impossible options before anything is read
-      options.journal = journal;
-      options.trust_input = trust_input;
       source.protect_in(outputs);
       outputs.protect_input(flags.left);
-      outputs.protect_journal(journal);
+      outputs.protect_journal(options.journal);
       json_file.emplace(outputs, speaks ? json : "", "run");
       right = source.open(flags.left);
       outputs.protect_inputs(*right);
@@ -71,7 +69,6 @@ struct RunCommand {
     });
     JobOptions job;
     job.calculation = options;
-    job.choose_executor = flags.chooses_executor();
     job.begin = begin;
     Watch watch(*this, *json_file);
     static_cast<void>(run_job({.source = right.get()}, {.source = left.get()}, job, communicator, watch));
@@ -142,11 +139,9 @@ void add_run(CLI::App& app, Communicator* communicator) {
   auto command = std::make_shared<RunCommand>();
   CLI::App* run = app.add_subcommand("run", "Compute [T], (T) and Reg-(T) energies");
   command->source.add_to(*run);
-  command->flags.add_to(*run);
-  run->add_option("--journal", command->journal, "Checkpoint file: run the same command again to resume");
+  command->flags.add_to(*run, true);
   run->add_option("--json", command->json,
                   "Write energies, settings and timings to this JSON file; - is standard output");
-  run->add_flag("--trust-input", command->trust_input, "Continue after a failed witness; the report says so");
   run->add_flag("-q,--quiet", command->quiet, "Print only energies, time and memory; with --json print nothing");
   add_overwrite(*run, command->overwrite);
   run->footer(

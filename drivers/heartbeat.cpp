@@ -17,9 +17,9 @@
 #include <thread>
 
 #include "cxx/base/clock.hpp"
-#include "cxx/base/environment_settings.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/calculation/environment_settings.hpp"
 
 namespace trifuse::cli {
 

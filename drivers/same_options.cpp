@@ -15,18 +15,18 @@ namespace trifuse::cli {
 
 namespace {
 
-/// Options that may differ between ranks, and options that name files.
-const std::set<std::string> of_each_rank = {"--threads", "--memory", "--device", "--devices", "--kernel"};
+/// Options that name files.
 const std::set<std::string> names_of_files = {"PATH", "--left", "--nwchem-output", "--nwchem-movecs"};
 
-/// The options of a command line that must be the same on all ranks.
+/// The options of a command line that must be the same on all ranks. Those of the option table are compared by
+/// run_job().
 std::vector<Setting> given(const CLI::App& command) {
   std::vector<Setting> options;
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    if (of_each_rank.contains(name)) continue;
-    std::string text = option->count() > 0 ? "given" : "";
-    for (const std::string& value : option->results()) text += names_of_files.contains(name) ? "" : "\n" + value;
+    std::string text = option->count() > 0 && find_option(Door::program, name) == nullptr ? "given" : "";
+    for (const std::string& value : option->results())
+      text += text.empty() || names_of_files.contains(name) ? "" : "\n" + value;
     options.push_back({name, text});
   }
   return options;
@@ -58,7 +58,7 @@ void expect_same_wish(Communicator& communicator, Wish wish, const std::vector<S
 void expect_same_options(Communicator& communicator, const CLI::App& command) {
   const std::vector<Setting> options = given(command);
   expect_same_wish(communicator, Wish::compute, options);
-  expect_same_settings(communicator, options, "--threads, --memory, --device, --devices and --kernel");
+  expect_same_settings(communicator, options, names_of_each_rank(Door::program));
 }
 
 void expect_all_ask_for_help(Communicator& communicator) {

@@ -1,13 +1,12 @@
 #include "drivers/source_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "tce_tiles/hdf5/hdf5_file.hpp"
 
@@ -37,12 +36,6 @@ NwchemLocation location(const SourceOptions& options, const std::string& path) {
   return where;
 }
 
-}
-
-std::int64_t parse_memory(const std::string& text) {
-  const auto bytes = parse_bytes(text);
-  if (bytes) return *bytes;
-  throw UsageError(fmt::format("--memory {} is not an amount of memory; write for example 512MiB or 2GiB.", text));
 }
 
 void add_overwrite(CLI::App& command, bool& overwrite) {
@@ -78,85 +71,66 @@ std::unique_ptr<TileSource> SourceOptions::open_left(const std::string& left_pat
   return open_source(where);
 }
 
-void CalculationFlags::add_to(CLI::App& command) {
+void TableOptions::add_to(CLI::App& command, const std::string& name, std::string sentence, std::string flag) {
+  const CalculationOption& option = *find_option(Door::program, name);
+  const PossibleValues& values = option.values;
+  if (sentence.empty()) sentence = option.sentence;
+  if (flag.empty()) flag = name;
+  if (option.kind == CalculationOption::Kind::flag) {
+    added_.emplace_back(&option, command.add_flag(flag, std::as_const(sentence)));
+    return;
+  }
+  // The table checks the values. The command line shows them.
+  CLI::Option* const added = command.add_option(
+      flag, [](const CLI::results_t&) { return true; }, sentence);
+  added_.emplace_back(&option, added);
+  added->type_name(option.kind == CalculationOption::Kind::real ? "FLOAT" : "TEXT");
+  if (option.kind == CalculationOption::Kind::integer)
+    added->type_name(fmt::format("INT:INT in [{} - {}]", values.least, values.most));
+  if (option.kind == CalculationOption::Kind::word)
+    added->type_name(fmt::format("TEXT:{{{}}}", fmt::join(values.words, ",")))->default_str(values.words.front());
+  if (values.most_values > 1)
+    added->expected(1, CLI::detail::expected_max_vector_size)->delimiter(',')->allow_extra_args(false);
+}
+
+void TableOptions::set(CalculationOptions& options) const {
+  for (const auto& [option, added] : added_) {
+    if (added->count() > 0)
+      option->set_text(options, fmt::format("{}", fmt::join(added->results(), ",")), added->get_name());
+  }
+}
+
+void CalculationFlags::add_to(CLI::App& command, bool journal) {
+  command_ = &command;
   command.add_option("--left", left, "Left-hand amplitudes: regularised (Reg-CCSD(T)) or Lambda (Lambda-CCSD(T))");
-  command
-      .add_option("--omega2", options.omega2,
-                  "Values of omega2 in hartree, for example 0,0.1,0.2; default: that of --left, else 0")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command.add_option("--form", formulation, "Spin formulation of the energy")
-      ->check(CLI::IsMember({"auto", "spin-orbital", "spin-adapted"}))
-      ->capture_default_str();
-  command
-      .add_option("--rohf", rohf, "(T) of an ROHF reference: as in the program of the amplitudes, or the standard one")
-      ->check(CLI::IsMember({"nwchem", "semicanonical"}))
-      ->capture_default_str();
-  command
-      .add_option("--precision", precision,
-                  "double, or mixed: GPUs compute faster and give an error bar (CPU: slow test)")
-      ->check(CLI::IsMember(std::vector<std::string>(precision_names.begin(), precision_names.end())))
-      ->capture_default_str();
-  command.add_option("--target-error", options.target_error,
-                     "Error bar in hartree that --precision mixed must reach; default: 7e-9 of the energy");
-  command.add_option("--tile-size", options.tile_size, "Largest tile in orbitals; default: chosen for the device")
-      ->check(CLI::Range(std::int64_t{1}, largest_tile_size));
-  command.add_option("--threads", options.threads, "Threads of each process; default: all cores that it may use")
-      ->check(CLI::Range(1, max_threads));
-  command.add_option("--memory", memory, "Memory of each GPU, or on CPU cores of each process, for example 8GiB");
-  command
-      .add_option("--device", device, "Where to compute; auto: on GPUs if there are any and the work is large enough")
-      ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
-      ->capture_default_str();
-  command.add_option("--devices", options.devices, "GPUs to use, for example 0,1; default: all; implies --device cuda")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(0, static_cast<int>(max_devices) - 1));
-  command.add_option("--kernel", options.kernel,
-                     "Kernel configuration for --device cuda; default: the best for the GPU");
-  command.add_option("--executor", executor, "cpu, the same as --device cpu, or the slow reference executor")
+  for (const CalculationOption& option : option_table()) {
+    const std::string name = option.name_at(Door::program);
+    if (option.is_at(Door::program) && (journal || name != "--journal")) table_.add_to(command, name);
+  }
+  command.add_option("--executor", executor_, "cpu, the same as --device cpu, or the slow reference executor")
       ->check(CLI::IsMember({"cpu", "reference"}));
 }
 
-bool CalculationFlags::asks_for_cuda() const {
-  return device == "cuda" || !options.devices.empty();
-}
-
 CalculationOptions CalculationFlags::resolve() const {
-  CalculationOptions resolved = options;
-  if (formulation == "spin-orbital") resolved.formulation = SpinFormulation::spin_orbital;
-  if (formulation == "spin-adapted") resolved.formulation = SpinFormulation::spin_adapted;
-  resolved.rohf = rohf == "semicanonical" ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem;
-  resolved.precision = precision == precision_names[1] ? Precision::mixed : Precision::fp64;
-  if (!memory.empty()) resolved.memory = parse_memory(memory);
-  resolved.executor = executor == "reference" ? ExecutorKind::reference : ExecutorKind::cpu;
-  if (!options.devices.empty() && device == "cpu") {
+  CalculationOptions options = default_options();
+  table_.set(options);
+  const CLI::results_t device = command_->get_option("--device")->results();
+  if (!options.devices.empty() && device == CLI::results_t{"cpu"}) {
     throw UsageError("--devices names GPUs, but --device cpu uses none; leave one of them out.");
   }
-  if (!asks_for_cuda()) {
-    if (!options.kernel.empty()) throw UsageError("--kernel needs --device cuda or --devices.");
-    return resolved;
-  }
-  if (!executor.empty()) {
+  const bool asks_for_cuda = options.executor == ExecutorKind::cuda;
+  if (asks_for_cuda && !executor_.empty()) {
     throw UsageError(
-        fmt::format("--executor {} uses no GPU; leave out --executor, or the options that ask for GPUs.", executor));
+        fmt::format("--executor {} uses no GPU; leave out --executor, or the options that ask for GPUs.", executor_));
   }
-  // Checked here, before anything is read.
-  choose_devices(visible_devices(), options.devices);
-  resolved.executor = ExecutorKind::cuda;
-  resolved.devices_required = true;
-  return resolved;
-}
-
-bool CalculationFlags::chooses_executor() const {
-  return device == "auto" && executor.empty() && !asks_for_cuda();
-}
-
-CalculationOptions CalculationFlags::resolve(const TileSource& right) const {
-  CalculationOptions resolved = resolve();
-  if (!chooses_executor()) return resolved;
-  resolved.executor = choose_executor(right.tiles(), resolved.formulation, resolved.precision);
-  return resolved;
+  if (!asks_for_cuda && !options.kernel.empty()) throw UsageError("--kernel needs --device cuda or --devices.");
+  if (asks_for_cuda) choose_devices(visible_devices(), options.devices);
+  if (!executor_.empty()) {
+    options.choose_executor = false;
+    options.executor = executor_ == "reference" ? ExecutorKind::reference : ExecutorKind::cpu;
+  }
+  check_options(options);
+  return options;
 }
 
 }

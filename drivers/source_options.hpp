@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/option_table.hpp"
 #include "drivers/outputs.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/sources/open_source.hpp"
@@ -33,29 +35,33 @@ struct SourceOptions {
   void expect_nwchem_files(const std::string& left_path) const;
 };
 
-/// Options of a calculation, shared by the commands run and info.
-struct CalculationFlags {
-  std::string formulation = "auto";
-  std::string rohf = "nwchem";
-  std::string precision = precision_names.front();
-  std::string executor;
-  std::string device = "auto";
-  std::string memory;
-  std::string left;
-  CalculationOptions options;
-
-  /// Adds the options to `command`.
-  void add_to(CLI::App& command);
-  /// The options of the calculation before the amplitudes are known: with `--device auto` no GPU is chosen yet. Throws
-  /// UsageError if options contradict each other, or if a GPU that the user asks for cannot be used.
-  CalculationOptions resolve() const;
-  /// True if a large calculation gets the GPUs if there are any (`--device auto`).
-  bool chooses_executor() const;
-  /// The options of the calculation for these amplitudes, with the executor.
-  CalculationOptions resolve(const TileSource& right) const;
+/// Options of the option table on the command line of a command.
+class TableOptions {
+ public:
+  /// Adds an option of the table. `name`: e.g. --tile-size. `sentence`, `flag`: for this command, if they are others
+  /// than in the table.
+  void add_to(CLI::App& command, const std::string& name, std::string sentence = "", std::string flag = "");
+  /// Sets the options that the command line has. Throws UsageError if a value is not possible.
+  void set(CalculationOptions& options) const;
 
  private:
-  bool asks_for_cuda() const;
+  std::vector<std::pair<const CalculationOption*, const CLI::Option*>> added_;
+};
+
+/// Options of a calculation, shared by the commands run and info.
+struct CalculationFlags {
+  std::string left;
+
+  /// Adds the options to `command`. `journal`: with that of a journal.
+  void add_to(CLI::App& command, bool journal);
+  /// The options of the calculation. Throws UsageError if options contradict each other, or if a GPU that the user asks
+  /// for cannot be used.
+  CalculationOptions resolve() const;
+
+ private:
+  const CLI::App* command_ = nullptr;
+  TableOptions table_;
+  std::string executor_;
 };
 
 /// Adds the option --factors, also named --naux, to a command about a made-up molecule. `auxiliary`: number of
@@ -71,8 +77,5 @@ void add_factors(CLI::App& command, Number& auxiliary) {
 
 /// Adds the option --overwrite to a command that writes reports or traces.
 void add_overwrite(CLI::App& command, bool& overwrite);
-
-/// The bytes of an amount like 512MiB or 2GiB. Throws UsageError if `text` is not such an amount.
-std::int64_t parse_memory(const std::string& text);
 
 }

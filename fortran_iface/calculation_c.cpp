@@ -1,9 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "cxx/base/threads.hpp"
+#include "cxx/calculation/option_table.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "fortran_iface/handles.hpp"
 #include "trifuse_config.hpp"
@@ -12,27 +15,59 @@ using namespace trifuse::c_interface;
 
 namespace {
 
-/// Changes the options of a calculation by `change(options)`. If the result is not allowed, the options do not change.
-template <typename Change>
-void change_options(trifuse_status* status, trifuse_calculation calculation, Change change) {
+/// Sets an option from a text. If the text or the result is not possible, the options do not change.
+void set_text(CalculationSetup& setup, const trifuse::CalculationOption& option, const std::string& value) {
+  trifuse::CalculationOptions options = setup.options;
+  option.set_text(options, value, option.name_at(trifuse::Door::library));
+  trifuse::check_options(options);
+  const bool other_gpus = options.devices != setup.options.devices;
+  if (options.devices_required && (other_gpus || !setup.options.devices_required)) {
+    trifuse::choose_devices(trifuse::visible_devices(), options.devices);
+  }
+  setup.options = std::move(options);
+}
+
+/// The same for a setter. `value`: returns the text.
+template <typename Value>
+void set_by(trifuse_status* status, trifuse_calculation calculation, const char* name, Value value) {
   guarded(status, [&] {
     const auto setup = checked(calculation);
-    trifuse::CalculationOptions options = setup->options;
-    change(options);
-    trifuse::check_options(options);
-    setup->options = std::move(options);
+    set_text(*setup, *trifuse::find_option(trifuse::Door::library, name), value());
   });
 }
 
-/// Copies a list of the caller. Throws UsageError, without reading the list, if it is null or if it has less than one
-/// or more than `most` elements. `what`: name of the elements.
-template <typename Number>
-std::vector<Number> list(const Number* numbers, std::int64_t count, std::size_t most, const char* what) {
-  if (numbers == nullptr || count < 1 || count > static_cast<std::int64_t>(most)) {
+/// Sets an option whose words are the values of the enum trifuse_`name`.
+void set_word(trifuse_status* status, trifuse_calculation calculation, const char* name, std::int32_t word) {
+  set_by(status, calculation, name, [&] {
+    const auto words = trifuse::find_option(trifuse::Door::library, name)->values.words;
+    if (word >= 0 && word < std::ssize(words)) return std::string(words[static_cast<std::size_t>(word)]);
+    throw trifuse::UsageError(fmt::format("{} is {}; it must be one of the values of trifuse_{}.", name, word, name));
+  });
+}
+
+void set_number(trifuse_status* status, trifuse_calculation calculation, const char* name, auto number) {
+  set_by(status, calculation, name, [&] { return fmt::format("{}", number); });
+}
+
+void set_flag(trifuse_status* status, trifuse_calculation calculation, const char* name, std::int32_t flag) {
+  set_by(status, calculation, name, [&] {
+    // Another value comes from uninitialised memory.
+    if (flag != 0 && flag != 1) throw trifuse::UsageError(fmt::format("{} must be 0 or 1; it is {}.", name, flag));
+    return flag == 1 ? "true" : "false";
+  });
+}
+
+/// Sets an option from a list of the caller, which is not read if it is null or has an impossible length. `what`: name
+/// of the elements.
+void set_list(trifuse_status* status, trifuse_calculation calculation, const char* name, std::int64_t count,
+              const auto* numbers, const char* what) {
+  set_by(status, calculation, name, [&] {
+    const auto most = static_cast<std::int64_t>(trifuse::find_option(trifuse::Door::library, name)->values.most_values);
+    if (numbers != nullptr && count >= 1 && count <= most)
+      return fmt::format("{}", fmt::join(numbers, numbers + count, ","));
     throw trifuse::UsageError(fmt::format("{} {} were given{}; 1 to {} are possible.", count, what,
                                           numbers == nullptr ? ", which are null" : "", most));
-  }
-  return {numbers, numbers + count};
+  });
 }
 
 }
@@ -70,119 +105,67 @@ int32_t trifuse_delete_calculation(trifuse_calculation* calculation) {
   return delete_handle(calculation, calculation_table());
 }
 
-void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation, int64_t count, const double* omega2) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    options.omega2 = list(omega2, count, trifuse::max_omega2, "values of omega2");
+void trifuse_set_option(trifuse_status* status, trifuse_calculation calculation, const char* name, const char* value) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    if (name == nullptr || value == nullptr) throw trifuse::UsageError("The name or the value of an option is null.");
+    const trifuse::CalculationOption* const option = trifuse::find_option(trifuse::Door::library, name);
+    if (option != nullptr) return set_text(*setup, *option, value);
+    throw trifuse::UsageError(
+        fmt::format("There is no option {}; {}", name, other_names(trifuse::Door::library, name)));
   });
+}
+
+void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation, int64_t count, const double* omega2) {
+  set_list(status, calculation, "omega2", count, omega2, "values of omega2");
 }
 
 void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, int32_t form) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    switch (form) {
-      case TRIFUSE_FORM_AUTO:
-        options.formulation.reset();
-        return;
-      case TRIFUSE_FORM_SPIN_ORBITAL:
-        options.formulation = trifuse::SpinFormulation::spin_orbital;
-        return;
-      case TRIFUSE_FORM_SPIN_ADAPTED:
-        options.formulation = trifuse::SpinFormulation::spin_adapted;
-        return;
-      default:
-        throw trifuse::UsageError("The form must be one of the values of trifuse_form.");
-    }
-  });
+  set_word(status, calculation, "form", form);
 }
 
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    if (rohf != TRIFUSE_ROHF_NWCHEM && rohf != TRIFUSE_ROHF_SEMICANONICAL) {
-      throw trifuse::UsageError("The kind of ROHF energy must be one of the values of trifuse_rohf.");
-    }
-    options.rohf = rohf == TRIFUSE_ROHF_NWCHEM ? trifuse::RohfOrbitals::nwchem : trifuse::RohfOrbitals::semicanonical;
-  });
+  set_word(status, calculation, "rohf", rohf);
 }
 
 void trifuse_set_precision(trifuse_status* status, trifuse_calculation calculation, int32_t precision) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    if (precision != TRIFUSE_PRECISION_DOUBLE && precision != TRIFUSE_PRECISION_MIXED) {
-      throw trifuse::UsageError("The precision must be one of the values of trifuse_precision.");
-    }
-    options.precision = precision == TRIFUSE_PRECISION_MIXED ? trifuse::Precision::mixed : trifuse::Precision::fp64;
-    if (options.precision == trifuse::Precision::fp64) options.target_error.reset();
-  });
+  set_word(status, calculation, "precision", precision);
 }
 
 void trifuse_set_target_error(trifuse_status* status, trifuse_calculation calculation, double target_error) {
-  change_options(status, calculation,
-                 [&](trifuse::CalculationOptions& options) { options.target_error = target_error; });
+  set_number(status, calculation, "target_error", target_error);
 }
 
 void trifuse_set_device(trifuse_status* status, trifuse_calculation calculation, int32_t device) {
-  guarded(status, [&] {
-    const auto setup = checked(calculation);
-    CalculationSetup& handle = *setup;
-    if (device < TRIFUSE_DEVICE_AUTO || device > TRIFUSE_DEVICE_CUDA) {
-      throw trifuse::UsageError("The device must be one of the values of trifuse_device.");
-    }
-    if (device == TRIFUSE_DEVICE_CUDA) trifuse::choose_devices(trifuse::visible_devices(), {});
-    handle.choose_executor = device == TRIFUSE_DEVICE_AUTO;
-    handle.options.executor = device == TRIFUSE_DEVICE_CUDA ? trifuse::ExecutorKind::cuda : trifuse::ExecutorKind::cpu;
-    if (device != TRIFUSE_DEVICE_AUTO) handle.options.devices.clear();
-    handle.options.devices_required = device == TRIFUSE_DEVICE_CUDA;
-  });
+  set_word(status, calculation, "device", device);
 }
 
 void trifuse_set_gpus(trifuse_status* status, trifuse_calculation calculation, int64_t count, const int32_t* gpus) {
-  guarded(status, [&] {
-    const auto setup = checked(calculation);
-    CalculationSetup& handle = *setup;
-    const std::vector<int> numbers = list(gpus, count, trifuse::max_devices, "GPUs");
-    trifuse::choose_devices(trifuse::visible_devices(), numbers);
-    handle.choose_executor = false;
-    handle.options.executor = trifuse::ExecutorKind::cuda;
-    handle.options.devices = numbers;
-    handle.options.devices_required = true;
-  });
+  set_list(status, calculation, "gpus", count, gpus, "GPUs");
 }
 
 void trifuse_set_threads(trifuse_status* status, trifuse_calculation calculation, int64_t threads) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    if (threads < 1 || threads > trifuse::max_threads) {
-      throw trifuse::UsageError(
-          fmt::format("{} threads are not possible; give 1 to {}.", threads, trifuse::max_threads));
-    }
-    options.threads = static_cast<int>(threads);
-  });
+  set_number(status, calculation, "threads", threads);
 }
 
 void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculation, int64_t tile_size) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) { options.tile_size = tile_size; });
+  set_number(status, calculation, "tile_size", tile_size);
 }
 
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) { options.memory = bytes; });
+  set_number(status, calculation, "memory", bytes);
 }
 
 void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation, const char* path) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) { options.journal = text(path); });
+  set_by(status, calculation, "journal", [&] { return text(path); });
 }
 
 void trifuse_set_trust_input(trifuse_status* status, trifuse_calculation calculation, int32_t trust) {
-  change_options(status, calculation, [&](trifuse::CalculationOptions& options) {
-    // Another value comes from uninitialised memory.
-    if (trust != 0 && trust != 1) throw trifuse::UsageError(fmt::format("trust must be 0 or 1; it is {}.", trust));
-    options.trust_input = trust == 1;
-  });
+  set_flag(status, calculation, "trust_input", trust);
 }
 
 void trifuse_set_check(trifuse_status* status, trifuse_calculation calculation, int32_t check) {
-  guarded(status, [&] {
-    const auto setup = checked(calculation);
-    // Another value comes from uninitialised memory.
-    if (check != 0 && check != 1) throw trifuse::UsageError(fmt::format("check must be 0 or 1; it is {}.", check));
-    setup->check = check == 1;
-  });
+  set_flag(status, calculation, "check", check);
 }
 
 void trifuse_set_progress(trifuse_status* status, trifuse_calculation calculation, trifuse_progress progress,

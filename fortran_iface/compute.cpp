@@ -51,11 +51,9 @@ class Watch final : public JobWatch {
 void compute(CalculationSetup& setup, RunWatch& watch, Communicator* ranks) {
   JobOptions options;
   options.calculation = setup.options;
-  options.choose_executor = setup.choose_executor;
-  options.check = setup.check;
-  options.option_prefix = "trifuse_set_";
+  options.door = Door::library;
   for (Amplitudes* side : {setup.right.get(), setup.left.get()}) {
-    if (side != nullptr && setup.check) side->forget_outdated_check();
+    if (side != nullptr && setup.options.check) side->forget_outdated_check();
   }
   Watch told(setup, watch, ranks == nullptr || ranks->rank() == 0);
   setup.result = run_job(side_of(setup.right.get()), side_of(setup.left.get()), options, ranks, told);

@@ -14,6 +14,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/option_table.hpp"
 #include "fortran_iface/handle_table.hpp"
 #include "fortran_iface/rank_server.hpp"
 #include "fortran_iface/trifuse.h"
@@ -114,9 +115,7 @@ struct Amplitudes {
 /// The object of a handle of a calculation. It keeps its amplitudes, also after their handles have been deleted.
 struct CalculationSetup {
   std::shared_ptr<Amplitudes> right, left;
-  CalculationOptions options;
-  bool choose_executor = true;          ///< true: `options.executor` is chosen at the run
-  bool check = true;                    ///< false: a run does not check its amplitudes
+  CalculationOptions options = default_options();
   trifuse_progress progress = nullptr;  ///< may be null, with its context
   void* progress_context = nullptr;
   trifuse_log log = nullptr;  ///< may be null, with its context

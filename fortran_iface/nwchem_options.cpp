@@ -1,67 +1,39 @@
 #include "fortran_iface/nwchem_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
-#include "cxx/base/byte_amount.hpp"
-#include "cxx/base/environment_settings.hpp"
 #include "cxx/base/error.hpp"
-#include "cxx/base/nearest_name.hpp"
-#include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/environment_settings.hpp"
 
 namespace trifuse::nwchem {
 
 namespace {
-
-/// The name of a setting in the input and in the environment.
-struct Name {
-  const char* setting;
-  const char* variable;  ///< null: the environment has none
-};
-constexpr Name device_name{"device", variables::nwchem_device}, omega2_name{"omega2", variables::omega2},
-    form_name{"form", variables::form}, precision_name{"precision", variables::precision},
-    target_error_name{"target_error", variables::target_error}, memory_name{"memory", variables::memory},
-    tile_size_name{"tile_size", variables::tile_size}, trust_input_name{"trust_input", nullptr};
-constexpr std::array<Name, 8> names = {device_name,       omega2_name, form_name,      precision_name,
-                                       target_error_name, memory_name, tile_size_name, trust_input_name};
 
 /// A value and its origin, for messages.
 struct Choice {
   std::string origin, value;
 };
 
-/// Converts a text to a number; nullopt if the text is not a number.
-template <typename Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 /// The value of a setting as a user would write it. NWChem's real numbers have 17 digits: 2.4000000000000000E+001.
 std::string shown(const std::string& value) {
-  if (value.find('E') == std::string::npos) return value;
   std::string text;
   std::istringstream words(value);
   for (std::string word; std::getline(words, word, ',');) {
-    const auto real = word.find('E') != std::string::npos ? number<double>(word) : std::nullopt;
-    text += (text.empty() ? "" : ",") + (real ? fmt::format("{}", *real) : word);
+    double real = 0.0;
+    const char* const last = word.data() + word.size();
+    const auto [end, error] = std::from_chars(word.data(), last, real);
+    const bool is_real = word.find('E') != std::string::npos && error == std::errc{} && end == last;
+    text += (text.empty() ? "" : ",") + (is_real ? fmt::format("{}", real) : word);
   }
-  return text;
-}
-
-[[noreturn]] void refuse(const Choice& choice, const std::string& what) {
-  throw UsageError(fmt::format("{} is \"{}\"; {}.", choice.origin, shown(choice.value), what));
+  return value.find('E') == std::string::npos ? value : text;
 }
 
 /// Throws UsageError about a name that is not a setting. `name`: as in the line, without trifuse: in front.
@@ -72,80 +44,10 @@ std::string shown(const std::string& value) {
   const bool whole = word.starts_with("trifuse");  // an entry that begins otherwise than a setting, as trifuse_omega2
   if (whole) word.erase(0, prefix.size());
   const std::string entry = whole ? name : std::string(prefix) + name;
-  std::vector<std::string> known;
-  for (const Name& one : names) known.push_back(std::string(prefix) + one.setting);
-  std::vector<std::string> ends;
-  for (const Name& one : names) ends.emplace_back(one.setting);
-  const std::string nearest = nearest_name(word, ends);
-  throw UsageError(
-      fmt::format("NWChem's input has set {}, which is not a setting of Trifuse{} If an earlier input has stored it in "
-                  "the run-time database, unset {} removes it.",
-                  entry,
-                  nearest.empty() ? fmt::format("; the settings are {}.", fmt::join(known, ", "))
-                                  : fmt::format("; did you mean {}{}?", prefix, nearest),
-                  entry));
-}
-
-Device parse_device(const Choice& choice) {
-  if (choice.value == "auto") return Device::automatic;
-  if (choice.value == "cpu") return Device::cpu;
-  if (choice.value == "cuda") return Device::cuda;
-  refuse(choice, "it may be auto, cpu or cuda");
-}
-
-std::optional<SpinFormulation> parse_formulation(const Choice& choice) {
-  if (choice.value == "auto") return std::nullopt;
-  if (choice.value == "spin-orbital") return SpinFormulation::spin_orbital;
-  if (choice.value == "spin-adapted") return SpinFormulation::spin_adapted;
-  refuse(choice, "it may be auto, spin-orbital or spin-adapted");
-}
-
-std::vector<double> parse_omega2(const Choice& choice) {
-  std::vector<double> values;
-  for (std::size_t begin = 0; begin <= choice.value.size();) {
-    const std::size_t end = std::min(choice.value.find(',', begin), choice.value.size());
-    const auto value = number<double>(std::string_view(choice.value).substr(begin, end - begin));
-    if (!value || !std::isfinite(*value) || *value < 0.0 || *value > largest_omega2 || values.size() >= max_omega2) {
-      refuse(choice, "write one value or several with commas between them, in hartree and not negative, as 0,0.1,0.2");
-    }
-    values.push_back(*value);
-    begin = end + 1;
-  }
-  return values;
-}
-
-Precision parse_precision(const Choice& choice) {
-  if (choice.value == precision_names[0]) return Precision::fp64;
-  if (choice.value == precision_names[1]) return Precision::mixed;
-  refuse(choice, fmt::format("it may be {} or {}", precision_names[0], precision_names[1]));
-}
-
-double parse_target_error(const Choice& choice) {
-  const auto error = number<double>(choice.value);
-  if (!error || !(*error > 0.0 && *error <= largest_target_error)) {
-    refuse(choice, fmt::format("write more than 0 and at most {:g}, in hartree", largest_target_error));
-  }
-  return *error;
-}
-
-std::int64_t parse_memory(const Choice& choice) {
-  const auto bytes = parse_bytes(choice.value);
-  if (!bytes || *bytes > max_memory) refuse(choice, "write an amount of memory, as 512MiB or 20GiB");
-  return *bytes;
-}
-
-std::int64_t parse_tile_size(const Choice& choice) {
-  const auto size = number<std::int64_t>(choice.value);
-  if (!size || *size < 1 || *size > largest_tile_size) {
-    refuse(choice, fmt::format("write a number of orbitals, 1 to {}", largest_tile_size));
-  }
-  return *size;
-}
-
-bool parse_trust(const Choice& choice) {
-  if (choice.value == "true") return true;
-  if (choice.value == "false") return false;
-  refuse(choice, "it may be .true. or .false.");
+  throw UsageError(fmt::format(
+      "NWChem's input has set {}, which is not a setting of Trifuse; {} If an earlier input has stored it in "
+      "the run-time database, unset {} removes it.",
+      entry, other_names(Door::nwchem_routine, word), entry));
 }
 
 /// The settings of the input. The last line of a name counts.
@@ -157,21 +59,19 @@ class Lines {
       if (line.empty()) continue;
       const std::size_t sign = line.find('=');
       if (sign == std::string::npos) throw UsageError(fmt::format("\"{}\" is not a setting; write name=value.", line));
-      settings_.push_back({line.substr(0, sign), line.substr(sign + 1)});
+      settings_.push_back({line.substr(0, sign), shown(line.substr(sign + 1))});
     }
     for (const Choice& setting : settings_) {
-      const auto is = [&](const Name& one) { return setting.origin == one.setting; };
-      if (std::none_of(names.begin(), names.end(), is)) refuse_name(setting.origin);
+      if (find_option(Door::nwchem_routine, "trifuse:" + setting.origin) == nullptr) refuse_name(setting.origin);
     }
   }
 
   /// The value of a setting: from the environment, else from the input, else nullopt.
-  std::optional<Choice> find(const Name& name) const {
-    if (const char* value = name.variable != nullptr ? std::getenv(name.variable) : nullptr)
-      return Choice{name.variable, value};
+  std::optional<Choice> find(const CalculationOption& option) const {
+    if (const char* value = std::getenv(option.variable().c_str())) return Choice{option.variable(), value};
     for (auto setting = settings_.rbegin(); setting != settings_.rend(); ++setting) {
-      if (setting->origin == name.setting)
-        return Choice{fmt::format("The setting trifuse:{}", name.setting), setting->value};
+      if (setting->origin == option.name)
+        return Choice{"The setting " + option.name_at(Door::nwchem_routine), setting->value};
     }
     return std::nullopt;
   }
@@ -182,37 +82,38 @@ class Lines {
 
 }
 
-Options read_options(Door door, const std::string& text) {
+CalculationOptions read_options(Door door, const std::string& text) {
   refuse_settings_of_other_doors(door);
   const Lines lines(text);
-  Options options;
-  if (const auto choice = lines.find(device_name)) options.device = parse_device(*choice);
-  if (const auto choice = lines.find(omega2_name)) options.omega2 = parse_omega2(*choice);
-  if (const auto choice = lines.find(form_name)) options.formulation = parse_formulation(*choice);
-  if (const auto choice = lines.find(precision_name)) options.precision = parse_precision(*choice);
-  if (const auto choice = lines.find(target_error_name)) options.target_error = parse_target_error(*choice);
-  if (const auto choice = lines.find(memory_name)) options.memory = parse_memory(*choice);
-  if (const auto choice = lines.find(tile_size_name)) options.tile_size = parse_tile_size(*choice);
-  if (const auto choice = lines.find(trust_input_name)) options.trust_input = parse_trust(*choice);
-  if (options.target_error && options.precision != Precision::mixed) {
-    throw UsageError(
-        "trifuse:target_error is for mixed precision; write set trifuse:precision mixed, or leave trifuse:target_error "
-        "out.");
+  CalculationOptions options = default_options();
+  for (const CalculationOption& option : option_table()) {
+    const auto choice = option.is_at(Door::nwchem_routine) ? lines.find(option) : std::nullopt;
+    if (choice) option.set_text(options, choice->value, choice->origin);
+  }
+  try {
+    check_options(options);
+  } catch (const UsageError& error) {
+    throw UsageError(in_words_of_input(error.what()));
   }
   return options;
 }
 
 void expect_only_defaults(const std::string& lines) {
-  const Options options = read_options(Door::nwchem_routine, lines);
+  const CalculationOptions options = read_options(Door::nwchem_routine, lines);
   const auto refuse = [](const std::string& setting) {
     throw UsageError(fmt::format(
         "NWChem's CPU code would compute (T), because Trifuse reads only memory, and it does not follow {}; use io ga, "
         "and 2emet 1, or for 2eorb not 9 or 12, or leave {} out.",
         setting, setting));
   };
-  if (options.omega2 != std::vector<double>{0.0}) refuse("trifuse:omega2");
+  const auto regularised = [](double omega2) { return omega2 != 0.0; };
+  if (std::any_of(options.omega2.begin(), options.omega2.end(), regularised)) refuse("trifuse:omega2");
   if (options.precision != Precision::fp64) refuse("trifuse:precision");
-  if (options.device == Device::cuda) refuse("trifuse:device");
+  if (options.executor == ExecutorKind::cuda) refuse("trifuse:device");
+}
+
+bool asks_for_cores(const CalculationOptions& options) {
+  return !options.choose_executor && options.executor == ExecutorKind::cpu;
 }
 
 std::string in_words_of_input(std::string sentence) {
@@ -221,11 +122,10 @@ std::string in_words_of_input(std::string sentence) {
       sentence.replace(at, from.size(), to);
     }
   };
-  for (const Name& name : names) {
-    std::string option = fmt::format("--{}", name.setting);
-    std::replace(option.begin(), option.end(), '_', '-');
-    replace(option + "s", option);  // --devices
-    replace(option, fmt::format("trifuse:{}", name.setting));
+  replace("--devices", "--device");
+  for (const CalculationOption& option : option_table()) {
+    if (option.is_at(Door::nwchem_routine))
+      replace(option.name_at(Door::program), option.name_at(Door::nwchem_routine));
   }
   replace("--threads", "OMP_NUM_THREADS");
   return sentence;

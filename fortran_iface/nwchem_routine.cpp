@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
@@ -19,8 +21,6 @@
 namespace {
 
 using namespace trifuse;
-using nwchem::Device;
-using nwchem::Options;
 
 /// The processes of NWChem. All communication runs on the thread that called the library.
 class NwchemCommunicator final : public Communicator {
@@ -93,8 +93,8 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
 }
 
 /// Throws UsageError if mixed precision would be emulated on cores although the user did not ask for cores.
-void check_precision(const Options& options, const trifuse_nwchem_job& job) {
-  if (options.precision != Precision::mixed || options.device == Device::cpu || job.gpus_per_node > 0) return;
+void check_precision(const CalculationOptions& options, const trifuse_nwchem_job& job) {
+  if (options.precision != Precision::mixed || nwchem::asks_for_cores(options) || job.gpus_per_node > 0) return;
   throw UsageError(
       "Mixed precision is for GPUs, but NWChem's input gives the ranks none; write cuda 1 in the input, or leave out "
       "set trifuse:precision. With set trifuse:device cpu it is emulated, slower than double precision.");
@@ -109,20 +109,13 @@ std::string checked_settings(const char* settings) {
 }
 
 /// The options of the job.
-JobOptions job_options(const Options& options, const trifuse_nwchem_job& job) {
+JobOptions job_options(const CalculationOptions& options, const trifuse_nwchem_job& job) {
   JobOptions chosen;
-  chosen.calculation.formulation = options.formulation;
-  chosen.calculation.omega2 = options.omega2;
-  chosen.calculation.precision = options.precision;
-  chosen.calculation.target_error = options.target_error;
-  chosen.calculation.tile_size = options.tile_size;
-  chosen.calculation.trust_input = options.trust_input;
-  chosen.calculation.executor = options.device == Device::cuda ? ExecutorKind::cuda : ExecutorKind::cpu;
-  chosen.choose_executor = options.device == Device::automatic;
-  const bool no_gpus = options.device == Device::cpu;
-  chosen.gpus_of_host = no_gpus ? 0 : static_cast<int>(std::clamp<std::int64_t>(job.gpus_per_node, 0, job.ranks));
-  chosen.gpu_memory = options.memory;
-  chosen.option_prefix = "trifuse:";
+  chosen.calculation = options;
+  chosen.gpu_memory = std::exchange(chosen.calculation.memory, std::nullopt);
+  const std::int64_t gpus = nwchem::asks_for_cores(options) ? 0 : job.gpus_per_node;
+  chosen.gpus_of_host = static_cast<int>(std::clamp<std::int64_t>(gpus, 0, job.ranks));
+  chosen.door = Door::nwchem_routine;
   return chosen;
 }
 
@@ -202,7 +195,8 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
       std::unique_ptr<TileSource> source;
       JobOptions options;
       run_collectively(&communicator, [&] {
-        const Options settings_of_input = nwchem::read_options(Door::nwchem_routine, checked_settings(settings));
+        const CalculationOptions settings_of_input =
+            nwchem::read_options(Door::nwchem_routine, checked_settings(settings));
         check_precision(settings_of_input, *job);
         source = make_source(*job, caller);
         options = job_options(settings_of_input, *job);

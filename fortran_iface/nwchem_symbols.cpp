@@ -157,8 +157,8 @@ Integer device_init_(const Integer* gpus, Integer* device) {
     recorder_place().reset();
     int number = 0;
     // NWChem's input is not available here, only the environment.
-    const trifuse::nwchem::Options options = trifuse::nwchem::read_options(trifuse::Door::nwchem_symbols, "");
-    if (options.device == trifuse::nwchem::Device::cpu) {
+    const auto options = trifuse::nwchem::read_options(trifuse::Door::nwchem_symbols, "");
+    if (trifuse::nwchem::asks_for_cores(options)) {
       compute_on_cores();
       announce(name_of_rank(), "a core");
     } else {

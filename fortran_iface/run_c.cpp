@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "cxx/base/environment_settings.hpp"
+#include "cxx/calculation/environment_settings.hpp"
 #include "fortran_iface/compute.hpp"
 #include "fortran_iface/handles.hpp"
 #include "fortran_iface/run_watch.hpp"

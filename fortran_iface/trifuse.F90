@@ -31,7 +31,8 @@ module trifuse
   public :: trifuse_get_orbital_energies, trifuse_open_doubtful_amplitudes, trifuse_open_unverified_amplitudes
   public :: trifuse_witness, trifuse_witness_count, trifuse_get_witness
   public :: trifuse_new_calculation, trifuse_delete_calculation, trifuse_run
-  public :: trifuse_set_omega2, trifuse_set_form, trifuse_set_rohf, trifuse_set_threads, trifuse_set_tile_size
+  public :: trifuse_set_option, trifuse_set_omega2, trifuse_set_form, trifuse_set_rohf
+  public :: trifuse_set_threads, trifuse_set_tile_size
   public :: trifuse_set_device, trifuse_set_gpus, trifuse_set_memory, trifuse_set_journal, trifuse_set_trust_input
   public :: trifuse_energy_count, trifuse_get_energy, trifuse_warning_count, trifuse_get_warning
 
@@ -301,6 +302,17 @@ contains
     found = c_delete_calculation(calculation%handle)
     if (present(code)) code = found
   end subroutine trifuse_delete_calculation
+
+  !> Sets any option by its name, see trifuse_set_option in trifuse.h: call trifuse_set_option(status, calculation,
+  !> "precision", "mixed").
+  subroutine trifuse_set_option(status, calculation, name, value)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    character(len=*), intent(in) :: name, value
+    if (is_cut(status, "name", name)) return
+    if (is_cut(status, "value", value)) return
+    call c_set_option(status, calculation%handle, terminated(name), terminated(value))
+  end subroutine trifuse_set_option
 
   !> Sets the values of omega2, hartree: 1 to 10000 values, each 0 to 1e6. One run computes all of them. Default: the
   !> omega2 of regularised left amplitudes, or 0.

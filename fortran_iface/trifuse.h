@@ -235,8 +235,14 @@ trifuse_calculation trifuse_new_calculation(trifuse_status* status, trifuse_ampl
 /* Deletes a handle and sets it to null. Returns the same codes as trifuse_delete_amplitudes. */
 int32_t trifuse_delete_calculation(trifuse_calculation* calculation);
 
-/* Each function sets one setting of a calculation. If it fails, the settings do not change. */
+/* Each function sets one option of a calculation. If it fails, the options do not change. */
 
+/* Sets any option by its name. It is the same as the function trifuse_set_NAME if there is one.
+ *
+ * name: as an option of `trifuse run`, but with '_': "tile_size" for --tile-size; "gpus" for --devices; "check". value:
+ * as on the command line: "0,0.1", "mixed", "20GiB"; "true" or "false" for "trust_input" and "check". Both are
+ * null-terminated. A name or a value that is not possible gives TRIFUSE_BAD_USAGE, and the message says what is. */
+void trifuse_set_option(trifuse_status* status, trifuse_calculation calculation, const char* name, const char* value);
 /* Sets the values of omega2. One run computes all of them. Default: the omega2 of regularised left amplitudes, or 0.
  *
  * count: 1 to 10000. omega2: omega2[count], each 0 to 1e6, hartree. */

@@ -248,6 +248,12 @@ module trifuse_c
       type(c_ptr), intent(inout) :: calculation
       integer(c_int32_t) :: code
     end function c_delete_calculation
+    subroutine c_set_option(status, calculation, name, value) bind(c, name="trifuse_set_option")
+      import :: c_ptr, c_char, trifuse_status
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      character(kind=c_char), intent(in) :: name(*), value(*)
+    end subroutine c_set_option
     subroutine c_set_omega2(status, calculation, count, omega2) bind(c, name="trifuse_set_omega2")
       import :: c_ptr, c_int64_t, c_double, trifuse_status
       type(trifuse_status), intent(inout) :: status

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -25,7 +24,7 @@ enum class ExecutorKind { cpu, reference, cuda };
 /// "cpu", "reference" or "cuda".
 std::string to_string(ExecutorKind executor);
 
-/// What a user chooses. `check_options` checks the ranges.
+/// What a user chooses. Users write the options as the table in option_table.cpp says, which also has their limits.
 struct CalculationOptions {
   std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
   std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
@@ -39,6 +38,8 @@ struct CalculationOptions {
   /// limit on each GPU; default: its free memory.
   std::optional<std::int64_t> memory;
   ExecutorKind executor = ExecutorKind::cpu;
+  /// True: run_job() sets `executor` when it knows the size of the input, see choose_executor().
+  bool choose_executor = false;
   /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
   Precision precision = Precision::fp64;
   /// Mixed precision: the error bar that the user accepts, hartree. As many tasks as this requires are computed in
@@ -58,14 +59,12 @@ struct CalculationOptions {
   std::function<std::optional<double>()> check_beside_tasks;
   /// True: energies that contradict the energies printed by the producing program are a warning. False: an error.
   bool trust_input = false;
+  bool check = true;  ///< false: run_job() does not check the numbers of its input, and a warning says so
 };
 
-/// Upper limits of options. The tile size is in orbitals, the memory in bytes (1 PiB).
-inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20, max_memory = std::int64_t{1} << 50;
-inline constexpr std::size_t max_omega2 = 10000, max_devices = 4096;
-inline constexpr double largest_omega2 = 1e6;        ///< hartree
-inline constexpr double largest_target_error = 1.0;  ///< hartree
-/// Throws UsageError if an option is out of its range. Makes only the checks that do not depend on the sources.
+inline constexpr std::int64_t largest_tile_size = std::int64_t{1} << 20;  ///< orbitals
+inline constexpr double largest_omega2 = 1e6;                             ///< hartree
+/// Throws UsageError if an option is out of its limits. Makes only the checks that do not depend on the sources.
 void check_options(const CalculationOptions& options);
 
 }

@@ -45,7 +45,7 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, c
   BegunDevices begun;
   begun.options = std::async(soon, [&options, &right, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
-    if (!options.choose_executor || !with_gpu) return chosen;
+    if (!chosen.choose_executor || !with_gpu) return chosen;
     chosen.executor = choose_executor(right.tiles(), chosen.formulation, chosen.precision);
     return chosen;
   });

@@ -107,8 +107,8 @@ class Job {
   /// GPUs leave the cores idle, and arrays in memory can be read at the same time for both purposes. No journal may
   /// receive energies of a wrong input.
   bool may_check_beside_gpus() const {
-    return ranks_ == nullptr && options_.check && options_.calculation.journal.empty() && right_.in_memory &&
-           (left_.source == nullptr || left_.in_memory);
+    return ranks_ == nullptr && options_.calculation.check && options_.calculation.journal.empty() &&
+           right_.in_memory && (left_.source == nullptr || left_.in_memory);
   }
   /// Few enough to leave the memory's speed to the panels on their way to the GPUs, and cores to the workers of the
   /// GPUs.
@@ -121,7 +121,7 @@ class Job {
   void check(int threads) {
     check_begun_ = true;
     const double begin = wall_seconds();
-    const CheckSettings settings{options_.check, options_.calculation.trust_input, threads, watch_.stop()};
+    const CheckSettings settings{options_.calculation.check, options_.calculation.trust_input, threads, watch_.stop()};
     right_check_ = check_side(right_, *right_.source, settings, ranks_);
     if (left_.source != nullptr) left_check_ = check_side(left_, *right_.source, settings, ranks_);
     times_.checking = wall_seconds() - begin;

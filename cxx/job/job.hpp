@@ -9,6 +9,7 @@
 #include "cxx/base/communicator.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/distributed_calculation.hpp"
+#include "cxx/calculation/option_table.hpp"
 #include "cxx/report/report.hpp"
 #include "tce_tiles/checks/witnesses.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
@@ -31,15 +32,12 @@ struct JobSide {
 
 struct JobOptions {
   CalculationOptions calculation;
-  /// True: GPUs are chosen for a large calculation, see choose_executor().
-  bool choose_executor = false;
-  bool check = true;  ///< false: the numbers are not checked, and a warning says so
   /// Number of GPUs of each host that the job may use, and of ranks that may use one; nullopt: all.
   std::optional<int> gpus_of_host;
   /// Memory that a rank may use on its GPU, bytes; nullopt: `calculation.memory`.
   std::optional<std::int64_t> gpu_memory;
-  std::string option_prefix = "--";  ///< the beginning of the names of options at this door, for sentences
-  double begin = wall_seconds();     ///< time at which the opening of the input began
+  Door door = Door::program;      ///< it has its own names of options, for sentences
+  double begin = wall_seconds();  ///< time at which the opening of the input began
 };
 
 /// A job whose calculation is planned.

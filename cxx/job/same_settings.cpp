@@ -1,7 +1,6 @@
 #include "cxx/job/same_settings.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <functional>
 #include <vector>
@@ -29,21 +28,11 @@ void expect_same_settings(Communicator& ranks, std::span<const Setting> settings
 }
 
 void expect_same_options(Communicator& ranks, const JobOptions& options, bool two_sided) {
-  const CalculationOptions& of = options.calculation;
-  const auto flag = [](bool set) { return std::string(set ? "yes" : ""); };
-  const auto name = [&](const char* option) { return options.option_prefix + option; };
-  const std::vector<Setting> settings = {
-      {name("omega2"), fmt::format("{}", fmt::join(of.omega2, " "))},
-      {name("form"), of.formulation ? fmt::format("{}", static_cast<int>(*of.formulation)) : ""},
-      {name("rohf"), fmt::format("{}", static_cast<int>(of.rohf))},
-      {name("precision"), fmt::format("{}", static_cast<int>(of.precision))},
-      {name("target_error"), of.target_error ? fmt::format("{}", *of.target_error) : ""},
-      {name("tile_size"), of.tile_size ? fmt::format("{}", *of.tile_size) : ""},
-      {name("journal"), flag(!of.journal.empty())},
-      {name("trust_input"), flag(of.trust_input)},
-      {name("check"), flag(options.check)},
-      {"left amplitudes", flag(two_sided)}};
-  expect_same_settings(ranks, settings, "threads, memory and devices");
+  std::vector<Setting> settings = {{"left amplitudes", two_sided ? "given" : ""}};
+  for (const CalculationOption& option : option_table()) {
+    if (option.same_on_ranks()) settings.push_back({option.name_at(options.door), option.text_in(options.calculation)});
+  }
+  expect_same_settings(ranks, settings, names_of_each_rank(options.door));
 }
 
 }

@@ -31,7 +31,7 @@ TEST_F(Setters, RefuseTileSizes) {
   for (const std::int64_t size :
        {std::int64_t{0}, std::int64_t{-1}, least, most, most - 1, (std::int64_t{1} << 20) + 1}) {
     trifuse_set_tile_size(&open.status, open.calculation, size);
-    expect_usage_error("tile size");
+    expect_usage_error("tile_size is");
   }
 }
 

@@ -40,18 +40,20 @@ TEST(Options, AreCheckedByEachCalculation) {
     expect_failure<UsageError>([&] { Calculation(*water, nullptr, options); }, part);
   };
   for (const std::int64_t size : {largest_integer, std::int64_t{0}, std::int64_t{-5}, (std::int64_t{1} << 20) + 1}) {
-    expect_refused([&](CalculationOptions& o) { o.tile_size = size; }, "A tile size of");
+    expect_refused([&](CalculationOptions& o) { o.tile_size = size; }, "tile_size is");
   }
   for (const std::int64_t bytes : {largest_integer, std::int64_t{0}, std::int64_t{-5}}) {
-    expect_refused([&](CalculationOptions& o) { o.memory = bytes; }, "A memory of");
+    expect_refused([&](CalculationOptions& o) { o.memory = bytes; }, "memory is");
   }
-  expect_refused([](CalculationOptions& o) { o.threads = -1; }, "threads are not possible");
-  expect_refused([](CalculationOptions& o) { o.threads = 1 << 30; }, "threads are not possible");
-  expect_refused([](CalculationOptions& o) { o.omega2.assign(10001, 0.0); }, "values of omega2");
-  expect_refused([](CalculationOptions& o) { o.omega2 = {std::nan("")}; }, "An omega2 of");
-  expect_refused([](CalculationOptions& o) { o.omega2 = {1e300}; }, "An omega2 of");
-  expect_refused([](CalculationOptions& o) { o.devices = {-1}; }, "no GPU -1");
-  expect_refused([](CalculationOptions& o) { o.journal.assign(5000, 'x'); }, "path of the journal");
+  expect_refused([](CalculationOptions& o) { o.threads = -1; }, "it must be a number of threads, 1 to 4096");
+  expect_refused([](CalculationOptions& o) { o.threads = 1 << 30; }, "it must be a number of threads, 1 to 4096");
+  expect_refused([](CalculationOptions& o) { o.omega2.assign(10001, 0.0); },
+                 "omega2 has 10001 values; at most 10000 are possible");
+  expect_refused([](CalculationOptions& o) { o.omega2 = {std::nan("")}; }, "omega2 is");
+  expect_refused([](CalculationOptions& o) { o.omega2 = {1e300}; }, "omega2 is");
+  expect_refused([](CalculationOptions& o) { o.devices = {-1}; }, "gpus is \"-1\"; it must be numbers of GPUs");
+  expect_refused([](CalculationOptions& o) { o.journal.assign(5000, 'x'); },
+                 "it must be a path of 1 to 4095 characters");
 }
 
 }

@@ -212,7 +212,7 @@ TEST_F(AMixedCalculation, RefusesImpossibleOptions) {
   };
   refused([](CalculationOptions& o) { o.executor = ExecutorKind::reference; }, "computes in double precision only");
   for (const double wrong : {0.0, -1e-6, 1.5, std::nan("")}) {
-    refused([&](CalculationOptions& o) { o.target_error = wrong; }, "give more than 0 and at most 1, in hartree");
+    refused([&](CalculationOptions& o) { o.target_error = wrong; }, "target_error is \"");
   }
   refused(
       [](CalculationOptions& o) {

@@ -59,7 +59,7 @@ class Options(ProgramTest):
     def test_an_amount_of_memory_is_understood_or_refused(self):
         outcome = trifuse("bench", "--occupied", 3, "--virtual", 5, "--memory", "much")
         self.assertEqual(outcome.code, 2)
-        self.assertIn("--memory much is not an amount of memory", outcome.err)
+        self.assertIn('--memory is "much"; it must be an amount of memory', outcome.err)
 
     def test_nonsense_is_refused(self):
         for arguments in (["--device", "gpu"], ["--device"], ["--devices"], ["--devices", "all"], ["--devices", "-1"],

@@ -81,9 +81,9 @@ class ExitCodes(ProgramTest):
 
     def test_the_option_at_fault_is_named(self):
         for arguments, part in ((["run", WATER, "--frobnicate"], "--frobnicate"),
-                                (["run", WATER, "--memory", "lots"], "--memory lots"),
-                                (["run", WATER, "--form", "other"], "--form"),
-                                (["run", WATER, "--omega2", "-0.1"], "omega2 of -0.1"),
+                                (["run", WATER, "--memory", "lots"], '--memory is "lots"; it must be an amount of memory'),
+                                (["run", WATER, "--form", "other"], '--form is "other"; it must be auto, spin-orbital or spin-adapted'),
+                                (["run", WATER, "--omega2", "-0.1"], '--omega2 is "-0.1"'),
                                 (["run", WATER, "--rohf", "semicanonical"], "--rohf semicanonical")):
             self.assertIn(part, trifuse(*arguments).err)
 

@@ -129,13 +129,13 @@ class MixedPrecision(ProgramTest):
     def test_wrong_options_are_refused(self):
         for options, part in ((("--precision", "mixed", "--executor", "reference"), "computes in double precision only"),
                               (("--target-error", "1e-6"), "A target error is for mixed precision"),
-                              ((*EMULATED, "--target-error", "0"), "give more than 0 and at most 1, in hartree"),
-                              ((*EMULATED, "--target-error", "nan"), "give more than 0 and at most 1, in hartree")):
+                              ((*EMULATED, "--target-error", "0"), "it must be an error bar in hartree, more than 0 and at most 1"),
+                              ((*EMULATED, "--target-error", "nan"), "it must be an error bar in hartree, more than 0 and at most 1")):
             with self.subTest(options):
                 self.assert_refused("run", CARBENE, *options, naming=part, code=2)
         outcome = trifuse("run", CARBENE, "--precision", "single")
         self.assertEqual((outcome.code, outcome.out), (2, ""))
-        self.assertIn("--precision: single not in {double,mixed}", outcome.err)
+        self.assertIn('--precision is "single"; it must be double or mixed', outcome.err)
 
 
 if __name__ == "__main__":

@@ -251,7 +251,7 @@ class Refusals(SeveralProcesses):
         outcome = mpirun((2, sound), (1, wrong), limit=REFUSAL_TIME_LIMIT)
         self.assert_told_once(outcome, 2, "Rank 2 failed: --tile-size")
         outcome = mpirun((1, wrong), (2, sound), limit=REFUSAL_TIME_LIMIT)
-        self.assert_told_once(outcome, 2, "--tile-size: ")
+        self.assert_told_once(outcome, 2, '--tile-size is "0"; it must be a number of orbitals')
 
     def test_wrong_options_are_named_once(self):
         for arguments in (["--frobnicate"], ["--form", "other"], ["--threads", "0"]):
@@ -259,7 +259,7 @@ class Refusals(SeveralProcesses):
                 outcome = mpirun((2, ("run", WATER, *arguments)), limit=REFUSAL_TIME_LIMIT)
                 self.assertEqual((outcome.code, outcome.out), (2, ""))
                 self.assertEqual(outcome.err.count(arguments[0]), 1, outcome.err)
-        for arguments, part in ((["--memory", "lots"], "--memory lots"), (["--omega2", "-0.1"], "omega2 of -0.1"),
+        for arguments, part in ((["--memory", "lots"], '--memory is "lots"'), (["--omega2", "-0.1"], '--omega2 is "-0.1"'),
                                 (["--rohf", "semicanonical"], "--rohf semicanonical"),
                                 (["--device", "cpu", "--devices", "0"], "--devices names GPUs")):
             with self.subTest(arguments):

@@ -190,6 +190,10 @@ contains
     call trifuse_set_precision(status, calculation, trifuse_precision_mixed)
     call trifuse_set_target_error(status, calculation, 1.0e-6_c_double)
     call expect(status%code == trifuse_success, "a target error")
+    call trifuse_set_option(status, calculation, "tilesize", "24")
+    call expect(index(trifuse_message(status), "the nearest name is tile_size") > 0, "a name that is no option")
+    call trifuse_set_option(status, calculation, "target_error", "1e-6")
+    call expect(status%code == trifuse_success, "an option by its name")
     call trifuse_run(status, calculation)
     call trifuse_get_error_bar(status, calculation, 1_c_int64_t, bracket_energy, paren_energy)
     call expect(status%code == trifuse_success .and. paren_energy >= 0 .and. paren_energy <= 1e-6_c_double, &

@@ -148,7 +148,7 @@ static void expect_refusals(void) {
   if (size > 1) {
     if (wrong) trifuse_set_tile_size(&status, calculation, 2);
     trifuse_run(&status, calculation);
-    expect(status.code == TRIFUSE_BAD_USAGE && strstr(status.message, "trifuse_set_tile_size") != NULL,
+    expect(status.code == TRIFUSE_BAD_USAGE && strstr(status.message, "the same tile_size") != NULL,
            "another setting on one rank");
     trifuse_set_tile_size(&status, calculation, 1);
   }

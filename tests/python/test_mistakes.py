@@ -122,7 +122,7 @@ def mistakes_with_objects():
     yield "no orbitals", lambda: trifuse.pyscf.ccsd_t(changed("rhf", mo_coeff=None)), "no orbitals yet"
     yield "complex orbitals", lambda: trifuse.pyscf.ccsd_t(changed("rhf", mo_coeff=rhf.mo_coeff * 1j)), "complex"
     yield "CC2", lambda: trifuse.pyscf.ccsd_t(changed("rhf", cc2=True)), "CC2 amplitudes"
-    yield "memory", lambda: of_object("rhf", memory="much"), "memory is 'much'"
+    yield "memory", lambda: of_object("rhf", memory="much"), "memory is .much.; it must be an amount of memory"
     yield "omega2", lambda: of_object("rhf", omega2="x"), "omega2 is 'x'"
     yield "verbose", lambda: of_object("rhf", verbose="loud"), "verbose is 'loud'"
     yield "allow_unconverged", lambda: of_object("rhf", allow_unconverged="yes"), "allow_unconverged is 'yes'"

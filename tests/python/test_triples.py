@@ -22,6 +22,9 @@ import trifuse
 import trifuse.pyscf
 from molecules import hydroxyl, restricted_arrays, unrestricted_arrays, water
 from temporary_folder import FolderTest
+from trifuse._calculation import Handles
+from trifuse._library import library
+from trifuse._options import Options, names_of
 
 DATA = os.environ["TRIFUSE_TEST_DATA"]
 TOLERANCE = 1e-10
@@ -74,9 +77,9 @@ class Energies(Case):
         self.assertTrue(0 < mixed.error_bar <= 1e-8)
         self.assertLess(abs(mixed.energies[0].uncorrected[1] - float(exact)), 6e-7 * abs(float(exact)))
         self.assertIn("error bars", str(mixed))
-        for wrong, part in (({"precision": "single"}, "precision is 'single', but it must be double or mixed"),
+        for wrong, part in (({"precision": "single"}, "precision is \"single\"; it must be double or mixed"),
                             ({"target_error": 1e-6}, "A target error is for mixed precision"),
-                            ({"precision": "mixed", "target_error": -1.0}, "give more than 0 and at most 1")):
+                            ({"precision": "mixed", "target_error": -1.0}, "more than 0 and at most 1")):
             with self.assertRaisesRegex(trifuse.UsageError, part):
                 self.triples(device="cpu", **wrong)
 
@@ -188,7 +191,7 @@ class Refusals(Case):
         self.refused(trifuse.UsageError, "the nearest name is ovvv", ovv=np.zeros(1))
         self.refused(trifuse.UsageError, "have spins", t1_a=np.zeros((1, 1)))
         self.refused(trifuse.UsageError, "must be RHF, UHF or ROHF", reference="GHF")
-        self.refused(trifuse.UsageError, "device is 'gpu'", device="gpu")
+        self.refused(trifuse.UsageError, 'device is "gpu"; it must be auto, cpu or cuda', device="gpu")
         self.refused(trifuse.UsageError, "rohf is", rohf="standard")
         self.refused(trifuse.UsageError, "complex", t2=self.arrays()["t2"] + 1e-9j)
         self.refused(trifuse.UsageError, "array of numbers", t1=np.full((5, 8), "x"))
@@ -218,6 +221,17 @@ class Refusals(Case):
         with self.assertRaisesRegex(trifuse.UsageError, "no option t1; the options are omega2, device, "):
             trifuse.pyscf.patch(t1=None)
         self.assertEqual(float(self.triples(device="auto", omega2=None, gpus=None, journal=None)), float(self.triples()))
+
+    def test_options_are_those_of_the_library(self):
+        path = os.fsencode(os.path.join(DATA, "nwchem/h2o_sto3g_c2v_rhf_two_tasks_t2/c"))
+        with Handles() as handles:
+            calculation = handles.calculation(handles.amplitudes("open_unverified_amplitudes", path, 0), None)
+            with self.assertRaisesRegex(trifuse.UsageError, "no option colour; the names are ") as caught:
+                library().call("set_option", calculation, b"colour", b"red")
+        names = str(caught.exception).partition("the names are ")[2].rstrip(".").split(", ")
+        self.assertEqual({*names, "progress"}, set(names_of(Options)))
+        for name in names_of(Options):
+            self.assertRegex(inspect.getdoc(trifuse.triples), rf"(?m)^([a-z0-9_]+, )*{name}(, [a-z0-9_]+)*$")
 
     def test_arrays(self):
         arrays = self.arrays()

@@ -9,16 +9,13 @@ import logging
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Callable
-
-import numpy as np
 
 from . import _library
 from ._arrays import Amplitudes, Description
 from ._interrupt import interruptible
-from ._options import (Options, PathLike, Progress, ProgressFunction, byte_count, default, integer, number, path_bytes, shown,
-                       truth)
+from ._options import Options, PathLike, Progress, ProgressFunction, option_text, path_bytes, truth
 from .errors import Error, InputWarning, UsageError
 from .result import Result
 
@@ -29,12 +26,6 @@ LogFunction = Callable[[bool, str], None]
 
 warned_by_caller: contextvars.ContextVar[bool] = contextvars.ContextVar("warned_by_caller", default=False)
 """True in threads whose runs give no warnings, because the caller gives those of the results."""
-
-_DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
-_FORMS = {"auto": 0, "spin-orbital": 1, "spin-adapted": 2}
-_ROHF = {"nwchem": 0, "semicanonical": 1}
-_PRECISIONS = {"double": 0, "mixed": 1}
-
 
 def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options, log: LogFunction | None = None) -> Result:
     """Computes the triples of amplitudes in memory."""
@@ -156,52 +147,11 @@ def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
 
 
 def _set(library: _library.Library, calculation: int, options: Options) -> None:
-    def value(name: str) -> Any:
-        return options.get(name, default(name))
-
-    if (omega2 := value("omega2")) is not None:
-        values = [number("omega2", each) for each in _several(omega2)]
-        library.call("set_omega2", calculation, len(values), (ctypes.c_double * max(1, len(values)))(*values))
-    for name, choices in (("form", _FORMS), ("rohf", _ROHF), ("precision", _PRECISIONS)):
-        library.call("set_" + name, calculation, _choice(name, value(name), choices))
-    if (target := value("target_error")) is not None:
-        library.call("set_target_error", calculation, number("target_error", target))
-    if (numbers := value("gpus")) is not None:
-        gpus = gpu_numbers(numbers)
-        library.call("set_gpus", calculation, len(gpus), (ctypes.c_int32 * max(1, len(gpus)))(*gpus))
-    if "gpus" not in options or "device" in options:  # GPUs imply cuda, unless the caller names a device
-        library.call("set_device", calculation, _choice("device", value("device"), _DEVICES))
-    for name, convert in (("threads", integer), ("memory", byte_count), ("tile_size", integer)):
-        if (amount := value(name)) is not None:
-            library.call("set_" + name, calculation, convert(name, amount))
-    if (journal := value("journal")) is not None:
-        library.call("set_journal", calculation, path_bytes("journal", journal))
-    for name in ("trust_input", "check"):
-        library.call("set_" + name, calculation, int(truth(name, value(name))))
-
-
-def _several(values: Any) -> list[Any]:
-    """The elements of a list, a tuple or an array, or the value itself."""
-    return list(np.ravel(np.asarray(values, dtype=object)))
-
-
-def gpu_numbers(values: Any) -> list[int]:
-    """The option gpus as a list."""
-    numbers = [integer("gpus", each) for each in _several(values)]
-    if any(not -2**31 <= each < 2**31 for each in numbers):
-        raise UsageError(f"gpus is {shown(values)}, but it must be a list of numbers of GPUs, for example [0].")
-    return numbers
-
-
-def _choice(name: str, value: Any, choices: dict[str, int]) -> int:
-    if not isinstance(value, str) or value not in choices:
-        raise UsageError(f"{name} is {shown(value)}, but it must be {_listed(choices)}.")
-    return choices[value]
-
-
-def _listed(words: Iterable[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} or {last}"
+    # GPUs imply cuda, unless the caller names a device.
+    for name in sorted(options, key=lambda name: name == "device"):
+        text = None if name == "progress" else option_text(name, options.get(name))
+        if text is not None:
+            library.call("set_option", calculation, name.encode(), text)
 
 
 def _log_of(function: LogFunction | None) -> Any:

@@ -109,29 +109,7 @@ def triples(
         PySCF. The checks are as sharp as it allows.
 
     If the arrays are those of an open dump (`triples(**dump)`), what is not stated here is what that dump states.
-    omega2
-        One value or several values, hartree. One run computes all of them.
-    device, gpus
-        auto, cpu or cuda; the numbers of the GPUs, which imply cuda unless a device is named, too. auto: GPUs for molecules
-        that are large enough.
-    threads, memory, tile_size
-        Number of threads; limit of memory in bytes (CPU: of the scratch, GPUs: on each GPU); largest tile.
-    form, rohf
-        auto, spin-orbital or spin-adapted; nwchem or semicanonical (the standard ROHF-CCSD(T)).
-    precision, target_error
-        double, or mixed: GPUs compute faster, and the energies have error bars; with device="cpu" it is a slow emulation.
-        target_error is the error bar in hartree that mixed precision must reach; default: 7e-9 of the energy, or 3e-10
-        hartree if this is more.
-    journal
-        File of finished tasks. A run that was stopped resumes from it. Default: none, and nothing is written.
-    check
-        False: the numbers of the arrays are not checked. The result says so.
-    trust_input
-        True: the run continues after a failed check, with a warning.
-    progress
-        None: a progress bar if the output is a terminal and tqdm is installed. True, False: always, never. A function
-        progress(done, total) is called ten times in a second with floating-point operations; if it returns False, the
-        run ends with CancelledError.
+    {options}
 
     Returns
     -------

@@ -11,9 +11,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union, cast, overload
 
 from . import _library
-from ._calculation import give_warnings, gpu_numbers, progress_bar, warned_by_caller
+from ._calculation import give_warnings, progress_bar, warned_by_caller
 from ._interface import run, triples
-from ._options import Options, PathLike, integer, refuse_unknown, shown, taking, truth
+from ._options import Options, PathLike, integer, refuse_unknown, several, shown, taking, truth
 from .errors import CancelledError, Error, InputError, InputWarning, ResourceError, UsageError
 from .result import Result
 
@@ -199,7 +199,7 @@ def _arguments(options: Mapping[str, Any], molecule: Mapping[Any, Any]) -> dict[
 def gpus_of(options: Options, count: Callable[[], int]) -> list[int]:
     """The numbers of the GPUs on which molecules may be computed. `count`: says how many GPUs there are."""
     if (numbers := options.get("gpus")) is not None:
-        return gpu_numbers(numbers)
+        return [integer("gpus", each) for each in several(numbers)]
     return [] if options.get("device") == "cpu" else list(range(count()))
 
 

@@ -1,15 +1,17 @@
-"""The options of a run: their names, types and default values. Nothing else in this package lists them."""
+"""The options of a run: their names, types, meanings and default values. Nothing else in this package lists them.
+
+The library has their limits."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
-import math
 import operator
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, TypedDict, TypeVar, Union
+
+import numpy as np
 
 from .errors import UsageError
 
@@ -21,11 +23,39 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Options(TypedDict, total=False):
-    """Options of a run, which trifuse.triples explains."""
+    """Options of a run.
+
+    omega2
+        One value or several values, hartree. One run computes all of them.
+    device, gpus
+        auto, cpu or cuda; the numbers of the GPUs, which imply cuda unless a device is named, too. auto: GPUs for molecules
+        that are large enough.
+    kernel
+        Name of the kernel configuration of GPUs, for measurements. Default: the best for the GPU.
+    threads, memory, tile_size
+        Number of threads; limit of memory in bytes (CPU: of the scratch, GPUs: on each GPU); largest tile.
+    form, rohf
+        auto, spin-orbital or spin-adapted; nwchem or semicanonical (the standard ROHF-CCSD(T)).
+    precision, target_error
+        double, or mixed: GPUs compute faster, and the energies have error bars; with device="cpu" it is a slow emulation.
+        target_error is the error bar in hartree that mixed precision must reach; default: 7e-9 of the energy, or 3e-10
+        hartree if this is more.
+    journal
+        File of finished tasks. A run that was stopped resumes from it. Default: none, and nothing is written.
+    check
+        False: the numbers of the arrays are not checked. The result says so.
+    trust_input
+        True: the run continues after a failed check, with a warning.
+    progress
+        None: a progress bar if the output is a terminal and tqdm is installed. True, False: always, never. A function
+        progress(done, total) is called ten times in a second with floating-point operations; if it returns False, the
+        run ends with CancelledError.
+    """
 
     omega2: float | Sequence[float] | None
     device: str
     gpus: Sequence[int] | None
+    kernel: str | None
     threads: int | None
     memory: int | str | None
     tile_size: int | None
@@ -64,6 +94,8 @@ def names_of(options: Any) -> tuple[str, ...]:
 def taking(options: Any, rest: str | None = None) -> Callable[[Function], Function]:
     """Lists the members of a TypedDict, which is the type of the parameter ** of a function, in help() and signature().
 
+    It replaces {options} in the documentation of the function by the meanings of the options.
+
     `rest`: the name under which the parameter ** itself stays in the list, because it takes more names.
     """
 
@@ -76,9 +108,35 @@ def taking(options: Any, rest: str | None = None) -> Callable[[Function], Functi
         if rest is not None:
             parameters.append(keywords.replace(name=rest, annotation="npt.ArrayLike | None"))
         setattr(function, "__signature__", signature.replace(parameters=parameters))
+        _, _, meanings = (Options.__doc__ or "").partition("\n\n")
+        function.__doc__ = (function.__doc__ or "").replace("    {options}", meanings.rstrip())
         return function
 
     return decorate
+
+
+def option_text(name: str, value: Any) -> bytes | None:
+    """The value of an option as the library reads it; None if it is not given. Throws UsageError if it has another type."""
+    hint = Options.__annotations__[name]
+    types = str(getattr(hint, "__forward_arg__", hint)).split(" | ")
+    if value is None and "None" in types:
+        return None
+    if "PathLike" in types:
+        return path_bytes(name, value)
+    convert = number if "float" in types else integer
+    if any(each.startswith("Sequence") for each in types):
+        return ",".join(repr(convert(name, each)) for each in several(value)).encode()
+    if "bool" in types:
+        return b"true" if truth(name, value) else b"false"
+    if "str" in types and (isinstance(value, str) or "int" not in types):
+        text = word(name, value)
+        return ("".join(text.split()) if "int" in types else text).encode(errors="replace")  # memory="8 GiB"
+    return repr(convert(name, value)).encode()
+
+
+def several(values: Any) -> list[Any]:
+    """The elements of a list, a tuple or an array, or the value itself."""
+    return list(np.ravel(np.asarray(values, dtype=object)))
 
 
 def refuse_unknown(given: Iterable[str], options: Any) -> None:
@@ -89,10 +147,6 @@ def refuse_unknown(given: Iterable[str], options: Any) -> None:
             close = difflib.get_close_matches(name, known, 1)
             hint = f"the nearest name is {close[0]}." if close else f"the options are {', '.join(known)}."
             raise UsageError(f"There is no option {name}; {hint}")
-
-
-_UNITS = {"": 1.0, **{first + last: base**power for power, first in enumerate("KMGT", 1)
-                      for last, base in (("", 1024.0), ("iB", 1024.0), ("B", 1000.0))}}
 
 
 def number(name: str, value: Any) -> float:
@@ -144,17 +198,6 @@ def path_bytes(name: str, value: Any) -> bytes:
     if not encoded or b"\0" in encoded:
         raise UsageError(f"{name} is {shown(value)}, but a name of a file is not empty and has no NUL.")
     return encoded
-
-
-def byte_count(name: str, value: Any) -> int:
-    """An amount of memory: bytes, or a text like that of the program's --memory. Throws UsageError for anything else."""
-    if not isinstance(value, str):
-        return integer(name, value)
-    parts = re.fullmatch(r"\s*(\d+\.?\d*(?:[eE]\d+)?|\.\d+)\s*([KMGT]?i?B?)\s*", value)
-    amount = float(parts[1]) * _UNITS.get(parts[2], math.nan) if parts else math.nan
-    if not 1 <= amount < 2**62:
-        raise UsageError(f"{name} is {value!r}, but it must be a number of bytes, or a text such as \"512MiB\" or \"8GiB\".")
-    return int(amount)
 
 
 def shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-#include "cxx/base/environment_settings.hpp"
+#include "cxx/calculation/environment_settings.hpp"
 
 #include <gtest/gtest.h>
 

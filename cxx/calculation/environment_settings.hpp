@@ -3,23 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "cxx/calculation/option_table.hpp"
+
 namespace trifuse {
-
-/// The environment variables that set something in a run. The table in environment_settings.cpp says which doors follow
-/// them.
-namespace variables {
-inline constexpr const char *nwchem_device = "TRIFUSE_NWCHEM_DEVICE", *omega2 = "TRIFUSE_OMEGA2",
-                            *form = "TRIFUSE_FORM", *precision = "TRIFUSE_PRECISION",
-                            *target_error = "TRIFUSE_TARGET_ERROR", *tile_size = "TRIFUSE_TILE_SIZE",
-                            *memory = "TRIFUSE_MEMORY", *silence_seconds = "TRIFUSE_SILENCE_SECONDS";
-}
-
-/// The ways to a calculation: a command of the program, a call of the library, NWChem's (T) in one call, the symbols of
-/// NWChem's GPU objects.
-enum class Door { program, library, nwchem_routine, nwchem_symbols };
 
 /// Throws UsageError if a variable of the environment sets something that this door does not follow, or if its name
 /// resembles the name of a setting. Other variables TRIFUSE_... are not looked at: scripts and modules use such names.
+/// The option table says which variables set something.
 ///
 /// `command`: name of the command if the door is the program. `options`: long names of its options, without hyphens in
 /// front, e.g. "tile-size". `given`: the options that the command line has. A variable with the name of such an option

@@ -1,15 +1,15 @@
-#include "cxx/base/environment_settings.hpp"
+#include "cxx/calculation/environment_settings.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <system_error>
 
@@ -21,33 +21,20 @@ namespace trifuse {
 
 namespace {
 
-/// What a door does with a variable. `ignored`: the name of the variable says that it is for another door.
-enum class Use { followed, refused, ignored };
+constexpr const char* silence_variable = "TRIFUSE_SILENCE_SECONDS";
 
-/// One variable, and what each door does with it.
-struct Row {
-  const char* variable;
-  Use program, library, routine, symbols;
-  Use of(Door door) const {
-    return door == Door::program          ? program
-           : door == Door::library        ? library
-           : door == Door::nwchem_routine ? routine
-                                          : symbols;
+/// The variables that set something, each with true if this door refuses it. The page running.md shows them. A door
+/// that neither follows nor refuses a variable ignores it, because its name says that it is for another door.
+std::map<std::string, bool> refused_variables(Door door) {
+  const bool in_nwchem = door == Door::nwchem_routine || door == Door::nwchem_symbols;
+  std::map<std::string, bool> refused = {{silence_variable, in_nwchem}};
+  for (const CalculationOption& option : option_table()) {
+    if (!option.is_at(Door::nwchem_routine)) continue;
+    const std::string variable = option.variable();
+    refused[variable] = in_nwchem ? !option.is_at(door) : !variable.starts_with("TRIFUSE_NWCHEM_");
   }
-};
-
-/// All variables. The page running.md shows the same table.
-constexpr std::array<Row, 8> rows = {{
-    // variable                  program        library        routine        symbols
-    {variables::omega2, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::form, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::precision, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::target_error, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::tile_size, Use::refused, Use::refused, Use::followed, Use::refused},
-    {variables::memory, Use::refused, Use::refused, Use::followed, Use::followed},
-    {variables::nwchem_device, Use::ignored, Use::ignored, Use::followed, Use::followed},
-    {variables::silence_seconds, Use::followed, Use::ignored, Use::refused, Use::refused},
-}};
+  return refused;
+}
 
 constexpr std::string_view prefix = "TRIFUSE_";
 
@@ -87,10 +74,9 @@ std::string advice(Door door, const std::string& command, const std::string& opt
     case Door::nwchem_symbols:
       break;
   }
-  return fmt::format(
-      "NWChem's symbols do not follow it, only {} and {}; unset the variable, or link NWChem with the routine, which "
-      "has this setting",
-      variables::memory, variables::nwchem_device);
+  return "NWChem's symbols do not follow it, only TRIFUSE_MEMORY and TRIFUSE_NWCHEM_DEVICE; unset the variable, or "
+         "link "
+         "NWChem with the routine, which has this setting";
 }
 
 /// Returns the name among `names` that resembles `variable`. Compares the names without the prefix that all have.
@@ -105,24 +91,19 @@ std::string nearest_variable(const std::string& variable, const std::vector<std:
 
 void refuse_settings_of_other_doors(Door door, const std::string& command, const std::vector<std::string>& options,
                                     const std::vector<std::string>& given) {
+  const std::map<std::string, bool> refused = refused_variables(door);
   std::vector<std::string> settings;
-  for (const Row& row : rows) settings.emplace_back(row.variable);
+  for (const auto& setting : refused) settings.push_back(setting.first);
   for (const std::string& variable : set_variables()) {
     const auto names_it = [&](const std::string& option) { return variable_of(option) == variable; };
     const auto option = std::find_if(options.begin(), options.end(), names_it);
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return variable == one.variable; });
-    const auto refuse = [&] {
+    const auto known = refused.find(variable);
+    const bool is_given = std::any_of(given.begin(), given.end(), names_it);
+    if (known != refused.end() ? known->second : option != options.end() && !is_given) {
       throw UsageError(fmt::format("The environment variable {} is set, but {}.", printable(variable),
                                    advice(door, command, option != options.end() ? *option : "")));
-    };
-    if (row != rows.end()) {
-      if (row->of(door) == Use::refused) refuse();
-      continue;
     }
-    if (option != options.end()) {
-      if (std::none_of(given.begin(), given.end(), names_it)) refuse();
-      continue;
-    }
+    if (known != refused.end() || option != options.end()) continue;
     if (const std::string nearest = nearest_variable(variable, settings); !nearest.empty()) {
       throw UsageError(
           fmt::format("The environment variable {} is set, but Trifuse has no setting of this name; did you mean {}? "
@@ -134,7 +115,7 @@ void refuse_settings_of_other_doors(Door door, const std::string& command, const
 
 double silence_seconds() {
   constexpr double usual = 120.0, longest = 1e6;
-  const char* const text = std::getenv(variables::silence_seconds);
+  const char* const text = std::getenv(silence_variable);
   if (text == nullptr) return usual;
   double seconds = 0.0;
   const char* const last = text + std::strlen(text);
@@ -143,7 +124,7 @@ double silence_seconds() {
     throw UsageError(
         fmt::format("{} is \"{}\"; write a number of seconds, as 120, or 0 for no warnings about silent "
                     "ranks.",
-                    variables::silence_seconds, printable(text)));
+                    silence_variable, printable(text)));
   }
   return std::min(seconds, longest);
 }
