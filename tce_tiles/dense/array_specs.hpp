@@ -11,9 +11,6 @@
 /// is true for a dump with a restricted reference.
 namespace trifuse {
 
-/// The class of the holes or of the particles of a spin.
-OrbitalClass hole_class(Spin s);
-OrbitalClass particle_class(Spin s);
 /// The name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
 std::string orbital_count_name(OrbitalClass c, bool restricted);
 
