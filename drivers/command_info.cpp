@@ -4,6 +4,7 @@
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/report/check_report.hpp"
+#include "cxx/report/json_values.hpp"
 #include "cxx/report/report.hpp"
 #include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
@@ -68,11 +69,10 @@ struct InfoCommand {
       print_output("\n");
       print_tiles(calculation.plan().tiles);
     }
-    nlohmann::ordered_json document = {
-        {"input", json_source(*right)},
-        {"plan", json_plan(calculation)},
-        {"estimated_seconds", on_cpu ? nlohmann::ordered_json(seconds) : nlohmann::ordered_json()},
-        {"machine", json_machine()}};
+    nlohmann::ordered_json document = {{"input", json_source(*right)},
+                                       {"plan", json_plan(calculation)},
+                                       {"estimated_seconds", json_if(on_cpu, seconds)},
+                                       {"machine", json_machine()}};
     if (ccsd_energy) document["ccsd_correlation_energy"] = *ccsd_energy;
     document["checks"] = json_checks(checks, of_left);
     document["warnings"] = check_warnings(checks, of_left);

@@ -6,6 +6,7 @@
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/printable.hpp"
+#include "cxx/report/json_values.hpp"
 #include "cxx/report/report.hpp"
 
 namespace trifuse::cli {
@@ -328,8 +329,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                  {"bytes_sent", tasks.bytes_sent},
                                  {"bytes_from_other_gpus", tasks.bytes_from_peers},
                                  {"max_bytes_sent_to_a_gpu", tasks.max_bytes_sent},
-                                 {"bytes_needed", tasks.bytes_needed > 0.0 ? nlohmann::ordered_json(tasks.bytes_needed)
-                                                                           : nlohmann::ordered_json()},
+                                 {"bytes_needed", json_if(tasks.bytes_needed > 0.0, tasks.bytes_needed)},
                                  {"panels_dropped", tasks.panels_dropped},
                                  {"particle_block", p.particle_block},
                                  {"factors",
@@ -408,17 +408,16 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
   json["suggested"] = {{report.prediction.job.gpus > 0 ? "gpus" : "ranks", gpus_or_ranks(report.largest_efficient())},
                        {"tiles", {{"holes", best.largest.holes}, {"particles", best.largest.particles}}}};
   for (const auto& [run, prediction] : runs) {
-    json["measured"].push_back(
-        {{"path", run.path},
-         {"gpus", run.gpus},
-         {"ranks", run.ranks},
-         {"form", to_string(run.formulation)},
-         {"task_seconds", run.seconds_tasks},
-         {"load_seconds", run.seconds_loading},
-         {"bytes_sent", run.bytes_sent ? nlohmann::ordered_json(*run.bytes_sent) : nlohmann::ordered_json()},
-         {"peak_host_bytes", run.peak_host},
-         {"peak_gpu_bytes", run.peak_gpu},
-         {"prediction", json_prediction(prediction)}});
+    json["measured"].push_back({{"path", run.path},
+                                {"gpus", run.gpus},
+                                {"ranks", run.ranks},
+                                {"form", to_string(run.formulation)},
+                                {"task_seconds", run.seconds_tasks},
+                                {"load_seconds", run.seconds_loading},
+                                {"bytes_sent", json_or_null(run.bytes_sent)},
+                                {"peak_host_bytes", run.peak_host},
+                                {"peak_gpu_bytes", run.peak_gpu},
+                                {"prediction", json_prediction(prediction)}});
   }
   return json;
 }

@@ -197,18 +197,8 @@ void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
     Amplitudes& handle = *held;
     const trifuse::Block& place = block_of(handle, tensor, tiles);
     check_size(place, size, block);
-    const std::span<double> numbers(block, static_cast<std::size_t>(size));
-    const auto& t = place.tiles;
-    switch (tensor_of(tensor)) {
-      case TRIFUSE_FOCK:
-        return handle.source->read_fock(t[0], t[1], numbers);
-      case TRIFUSE_T1:
-        return handle.source->read_t1(t[0], t[1], numbers);
-      case TRIFUSE_T2:
-        return handle.source->read_t2(t[0], t[1], t[2], t[3], numbers);
-      case TRIFUSE_V2:
-        return handle.source->read_v2(t[0], t[1], t[2], t[3], numbers);
-    }
+    handle.source->read_block(static_cast<trifuse::TensorKind>(tensor), place.tiles,
+                              {block, static_cast<std::size_t>(size)});
   });
 }
 

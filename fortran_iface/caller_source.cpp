@@ -12,6 +12,9 @@
 
 namespace trifuse::c_interface {
 
+static_assert(static_cast<int>(TensorKind::fock) == TRIFUSE_FOCK && static_cast<int>(TensorKind::t1) == TRIFUSE_T1 &&
+              static_cast<int>(TensorKind::t2) == TRIFUSE_T2 && static_cast<int>(TensorKind::v2) == TRIFUSE_V2);
+
 SourceInfo source_info(const trifuse_description& description) {
   constexpr std::array<Reference, 3> references = {Reference::rhf, Reference::uhf, Reference::rohf};
   constexpr std::array<AmplitudeKind, 3> kinds = {AmplitudeKind::ccsd, AmplitudeKind::regularized_ccsd,
@@ -104,28 +107,16 @@ CallerSource::CallerSource(const trifuse_description& description, trifuse_block
       reader_(reader),
       context_(context) {}
 
-void CallerSource::read(trifuse_tensor tensor, std::array<std::int64_t, 4> tiles, std::span<double> block) const {
-  const std::int32_t code =
-      reader_(context_, tensor, tiles.data(), static_cast<std::int64_t>(block.size()), block.data());
+void CallerSource::read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const {
+  const std::array<std::int64_t, 4> numbers = {tiles[0], tiles[1], tiles[2], tiles[3]};
+  const std::int32_t code = reader_(context_, static_cast<std::int32_t>(tensor), numbers.data(),
+                                    static_cast<std::int64_t>(block.size()), block.data());
   if (code == 0) return;
   constexpr std::array<const char*, 4> names = {"the Fock matrix", "T1", "T2", "V2"};
   throw InputError(fmt::format(
       "The calling program could not deliver block ({}) of {}: its reader returned {}.",
-      fmt::join(tiles.begin(), tiles.begin() + (tensor == TRIFUSE_FOCK || tensor == TRIFUSE_T1 ? 2 : 4), ", "),
+      fmt::join(tiles.begin(), tiles.begin() + (tensor == TensorKind::fock || tensor == TensorKind::t1 ? 2 : 4), ", "),
       names[static_cast<std::size_t>(tensor)], code));
-}
-
-void CallerSource::read_fock(int g6, int g5, std::span<double> block) const {
-  read(TRIFUSE_FOCK, {g6, g5}, block);
-}
-void CallerSource::read_t1(int p, int h, std::span<double> block) const {
-  read(TRIFUSE_T1, {p, h}, block);
-}
-void CallerSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
-  read(TRIFUSE_T2, {p1, p2, h3, h4}, block);
-}
-void CallerSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
-  read(TRIFUSE_V2, {g3, g4, g1, g2}, block);
 }
 
 }

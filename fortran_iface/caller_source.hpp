@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fortran_iface/trifuse.h"
-#include "tce_tiles/tiles/tile_source.hpp"
+#include "tce_tiles/tiles/wrapped_source.hpp"
 
 namespace trifuse::c_interface {
 
@@ -17,7 +17,7 @@ TileSpace tile_space(const trifuse_description& description);
 std::vector<double> orbital_energies(const trifuse_description& description, const TileSpace& space);
 
 /// A source whose blocks the calling program delivers.
-class CallerSource final : public TileSource {
+class CallerSource final : public UniformSource {
  public:
   /// `description`: copied. `reader`: not null. `context`: passed to `reader`. Throws UsageError if the description is
   /// not allowed.
@@ -29,14 +29,10 @@ class CallerSource final : public TileSource {
   bool has_integrals() const override { return has_integrals_; }
   bool has_fock() const override { return has_fock_; }
   bool has_exchange_integrals() const override { return has_exchange_integrals_; }
-  void read_fock(int g6, int g5, std::span<double> block) const override;
-  void read_t1(int p, int h, std::span<double> block) const override;
-  void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
-  void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
 
  private:
   /// Calls the reader. Throws InputError if it fails.
-  void read(trifuse_tensor tensor, std::array<std::int64_t, 4> tiles, std::span<double> block) const;
+  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override;
 
   SourceInfo info_;
   TileSpace space_;

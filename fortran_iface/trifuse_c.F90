@@ -10,44 +10,29 @@ module trifuse_c
   private :: c_char, c_double, c_funptr, c_int32_t, c_int64_t, c_null_char, c_null_ptr, c_ptr, c_size_t
 
   ! Codes of a status, see trifuse_code in trifuse.h.
-  integer(c_int32_t), parameter :: trifuse_success = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_bad_input = 1_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_bad_usage = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_bad_system = 3_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_failed = 4_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_bad_handle = 5_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_success = 0_c_int32_t, trifuse_bad_input = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_bad_usage = 2_c_int32_t, trifuse_bad_system = 3_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_failed = 4_c_int32_t, trifuse_bad_handle = 5_c_int32_t
 
   ! Settings of a calculation, see trifuse_set_form, trifuse_set_rohf and trifuse_set_precision.
-  integer(c_int32_t), parameter :: trifuse_form_auto = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_form_spin_orbital = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_form_auto = 0_c_int32_t, trifuse_form_spin_orbital = 1_c_int32_t
   integer(c_int32_t), parameter :: trifuse_form_spin_adapted = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_rohf_nwchem = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_rohf_semicanonical = 1_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_precision_double = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_precision_mixed = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_rohf_nwchem = 0_c_int32_t, trifuse_rohf_semicanonical = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_precision_double = 0_c_int32_t, trifuse_precision_mixed = 1_c_int32_t
 
   ! Devices, references, kinds of amplitudes, classes of orbitals and tensors, as in trifuse.h.
-  integer(c_int32_t), parameter :: trifuse_device_auto = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_device_cpu = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_device_auto = 0_c_int32_t, trifuse_device_cpu = 1_c_int32_t
   integer(c_int32_t), parameter :: trifuse_device_cuda = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_rhf = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_uhf = 1_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_rohf = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_ccsd = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_regularized_ccsd = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_rhf = 0_c_int32_t, trifuse_uhf = 1_c_int32_t, trifuse_rohf = 2_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_ccsd = 0_c_int32_t, trifuse_regularized_ccsd = 1_c_int32_t
   integer(c_int32_t), parameter :: trifuse_lambda = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_hole_alpha = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_hole_beta = 1_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_particle_alpha = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_particle_beta = 3_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_fock = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_t1 = 1_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_t2 = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_v2 = 3_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_hole_alpha = 0_c_int32_t, trifuse_hole_beta = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_particle_alpha = 2_c_int32_t, trifuse_particle_beta = 3_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_fock = 0_c_int32_t, trifuse_t1 = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_t2 = 2_c_int32_t, trifuse_v2 = 3_c_int32_t
 
   ! Results of a witness.
-  integer(c_int32_t), parameter :: trifuse_witness_passed = 0_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_witness_unknown = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_witness_passed = 0_c_int32_t, trifuse_witness_unknown = 1_c_int32_t
   integer(c_int32_t), parameter :: trifuse_witness_failed = 2_c_int32_t
 
   integer, parameter :: message_length = 1024, name_length = 64

@@ -36,17 +36,25 @@ module trifuse_dense
   integer(c_int32_t), parameter :: of_float64 = 0_c_int32_t, of_int32 = 1_c_int32_t, of_int64 = 2_c_int32_t
   integer, parameter :: max_rank = 4
 
-  !> One array.
-  type :: dense_array
-    character(len=:), allocatable :: name
+  !> The structure trifuse_array of trifuse_arrays.h.
+  type, bind(c) :: c_array
+    type(c_ptr) :: name = c_null_ptr
     type(c_ptr) :: data = c_null_ptr
     integer(c_int32_t) :: type = of_float64
     integer(c_int32_t) :: location = 0_c_int32_t
-    integer :: rank = 0
-    logical :: c_order = .false.  !< true: the strides follow from the shape
-    integer(c_int64_t) :: shape(max_rank) = 0_c_int64_t, strides(max_rank) = 0_c_int64_t
+    integer(c_int64_t) :: rank = 0_c_int64_t
+    type(c_ptr) :: shape = c_null_ptr
+    type(c_ptr) :: strides = c_null_ptr
     type(c_funptr) :: reader = c_null_funptr
     type(c_ptr) :: context = c_null_ptr
+  end type c_array
+
+  !> One array. `name`, `shape` and `strides` of `array` are set when the library gets it, because they are addresses.
+  type :: dense_array
+    type(c_array) :: array
+    character(len=:), allocatable :: name
+    logical :: c_order = .false.  !< true: the strides follow from the shape
+    integer(c_int64_t) :: shape(max_rank) = 0_c_int64_t, strides(max_rank) = 0_c_int64_t
   end type dense_array
 
   !> Dense arrays and what the library needs to know about them. trifuse_add_array adds an array.
@@ -71,18 +79,7 @@ module trifuse_dense
     module procedure add_floats, add_int32, add_int64
   end interface trifuse_add_array
 
-  !> The structures of trifuse_arrays.h.
-  type, bind(c) :: c_array
-    type(c_ptr) :: name = c_null_ptr
-    type(c_ptr) :: data = c_null_ptr
-    integer(c_int32_t) :: type = of_float64
-    integer(c_int32_t) :: location = 0_c_int32_t
-    integer(c_int64_t) :: rank = 0_c_int64_t
-    type(c_ptr) :: shape = c_null_ptr
-    type(c_ptr) :: strides = c_null_ptr
-    type(c_funptr) :: reader = c_null_funptr
-    type(c_ptr) :: context = c_null_ptr
-  end type c_array
+  !> The structure trifuse_arrays of trifuse_arrays.h.
   type, bind(c) :: c_arrays
     integer(c_int64_t) :: size = 0_c_int64_t
     integer(c_int64_t) :: array_size = 0_c_int64_t
@@ -199,13 +196,13 @@ contains
     integer(c_int32_t), intent(in), optional :: gpu
     type(dense_array) :: item
     call describe(item, name, shape)
-    item%data = data
-    if (present(gpu)) item%location = gpu + 1_c_int32_t
+    item%array%data = data
+    if (present(gpu)) item%array%location = gpu + 1_c_int32_t
     if (present(strides)) then
       item%c_order = .false.
       ! The library refuses a shape without axes.
-      if (size(strides) /= size(shape)) item%rank = 0
-      item%strides(:item%rank) = strides(:item%rank)
+      if (size(strides) /= size(shape)) item%array%rank = 0_c_int64_t
+      item%strides(:item%array%rank) = strides(:item%array%rank)
     end if
     call append(arrays, item)
   end subroutine trifuse_add_pointer
@@ -222,8 +219,8 @@ contains
     type(c_ptr), intent(in) :: context
     type(dense_array) :: item
     call describe(item, name, shape)
-    item%reader = reader
-    item%context = context
+    item%array%reader = reader
+    item%array%context = context
     call append(arrays, item)
   end subroutine trifuse_add_reader
 
@@ -236,14 +233,15 @@ contains
     integer(c_int64_t), intent(in) :: extents(:)
     logical, intent(in), optional :: reversed
     type(dense_array) :: item
-    integer :: k, axis
+    integer :: k, axis, rank
     call describe(item, name, extents)
     item%c_order = .false.
-    item%data = data
-    item%type = type
-    do k = 1, item%rank
+    item%array%data = data
+    item%array%type = type
+    rank = int(item%array%rank)
+    do k = 1, rank
       axis = k
-      if (present(reversed)) axis = merge(item%rank + 1 - k, k, reversed)
+      if (present(reversed)) axis = merge(rank + 1 - k, k, reversed)
       item%shape(axis) = extents(k)
       item%strides(axis) = product(extents(:k - 1))
     end do
@@ -258,8 +256,8 @@ contains
     item%name = trim(name)
     item%c_order = .true.
     if (size(shape) > max_rank) return
-    item%rank = size(shape)
-    item%shape(:item%rank) = shape
+    item%array%rank = size(shape, kind=c_int64_t)
+    item%shape(:size(shape)) = shape
   end subroutine describe
 
   subroutine append(arrays, item)
@@ -287,15 +285,10 @@ contains
       if (is_cut(status, "The name of an array", arrays%items(n)%name)) return
       associate (item => arrays%items(n), name => terminated(arrays%items(n)%name))
         names(:min(longest - 1, size(name)), n) = name(:min(longest - 1, size(name)))
+        list(n) = item%array
         list(n)%name = c_loc(names(1, n))
-        list(n)%data = item%data
-        list(n)%type = item%type
-        list(n)%rank = int(item%rank, c_int64_t)
         list(n)%shape = c_loc(item%shape)
         if (.not. item%c_order) list(n)%strides = c_loc(item%strides)
-        list(n)%location = item%location
-        list(n)%reader = item%reader
-        list(n)%context = item%context
       end associate
     end do
     all%size = int(c_sizeof(all), c_int64_t)

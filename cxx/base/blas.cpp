@@ -104,6 +104,11 @@ void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64
               blas_int(m), blas_int(n), blas_int(k), alpha, a, blas_int(lda), b, blas_int(ldb), 1.0, c, blas_int(ldc));
 }
 
+void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                  const double* a, const double* b, double* c) {
+  multiply_add(transpose_a, transpose_b, m, n, k, alpha, a, transpose_a ? m : k, b, transpose_b ? k : n, c, n);
+}
+
 void set_blas_threads(int threads) {
   // There may be more than one library: BLIS, and the OpenBLAS of LAPACK.
   if (auto* set = symbol("openblas_set_num_threads", linked_openblas_set_num_threads)) set(threads);

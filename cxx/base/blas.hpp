@@ -24,6 +24,10 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const d
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                   const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc);
 
+/// The same for arrays without gaps: `lda`, `ldb` and `ldc` are the lengths of the rows.
+void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                  const double* a, const double* b, double* c);
+
 /// Makes the BLAS library run each call on the calling thread only, because many threads of Trifuse call BLAS at once.
 /// Throws SystemError if the memory does not suffice for one matrix product.
 void use_single_threaded_blas();

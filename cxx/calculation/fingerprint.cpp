@@ -53,21 +53,9 @@ bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
 /// A block that is read and hashed separately, so that threads and ranks can share the work.
 struct HashedBlock {
   const TileSource* source;
-  enum class Tensor { t1, t2, v2 } tensor;
+  TensorKind tensor;
   std::array<int, 4> tiles;
   std::int64_t size;  ///< doubles
-
-  void read(std::span<double> block) const {
-    const auto [p, q, r, s] = tiles;
-    switch (tensor) {
-      case Tensor::t1:
-        return source->read_t1(p, q, block);
-      case Tensor::t2:
-        return source->read_t2(p, q, r, s, block);
-      case Tensor::v2:
-        return source->read_v2(p, q, r, s, block);
-    }
-  }
 };
 
 /// Adds the blocks of a source. Of integrals from factors only {h p|h h} are added: hash_factors() hashes the
@@ -75,17 +63,17 @@ struct HashedBlock {
 void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool integrals) {
   const TileSpace& space = source.tiles();
   const bool factors = integrals && source.factors() != nullptr;
-  const auto add = [&](const BlockIndex& index, HashedBlock::Tensor tensor) {
+  const auto add = [&](const BlockIndex& index, TensorKind tensor) {
     for (const Block& block : index.blocks()) {
-      if (tensor != HashedBlock::Tensor::t1 && !tells(source, block.tiles)) continue;
-      const bool of_factors = tensor == HashedBlock::Tensor::v2 && factors;
+      if (tensor != TensorKind::t1 && !tells(source, block.tiles)) continue;
+      const bool of_factors = tensor == TensorKind::v2 && factors;
       if (of_factors && space[block.tiles[0]].space() == Space::particle) continue;
       blocks.push_back({&source, tensor, block.tiles, block.size});
     }
   };
-  add(t1_blocks(space), HashedBlock::Tensor::t1);
-  add(t2_blocks(space), HashedBlock::Tensor::t2);
-  if (integrals) add(triples_v2_blocks(space), HashedBlock::Tensor::v2);
+  add(t1_blocks(space), TensorKind::t1);
+  add(t2_blocks(space), TensorKind::t2);
+  if (integrals) add(triples_v2_blocks(space), TensorKind::v2);
 }
 
 /// Divides blocks into runs: the first block of each run. Successive blocks share rows of a dump, so a thread takes up
@@ -138,7 +126,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
     const auto size = static_cast<std::size_t>(blocks[n].size);
     buffer.reserve(size);
     const std::span<double> block(buffer.data(), size);
-    blocks[n].read(block);
+    blocks[n].source->read_block(blocks[n].tensor, blocks[n].tiles, block);
     write_hash(block, numbers.data() + numbers_of_hash * n);
   };
   // One of every `ranks` runs belongs to this rank.
@@ -158,11 +146,8 @@ std::vector<double> hash_factors(const TileSource& source, int rank, int ranks) 
   const TileSpace& tiles = source.tiles();
   const std::int64_t auxiliary = factors.auxiliary();
   std::vector<double> all;
-  for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    if (tiles.restricted() && spin == Spin::beta) continue;
-    const bool alpha = spin == Spin::alpha;
-    const OrbitalClass hole = alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta,
-                       particle = alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+  for (const Spin spin : distinct_spins(tiles.restricted())) {
+    const OrbitalClass hole = hole_class(spin), particle = particle_class(spin);
     const std::int64_t o = tiles.orbitals(hole), v = tiles.orbitals(particle), first = o * rank / ranks;
     std::vector<double> numbers(numbers_of_hash * static_cast<std::size_t>(o + auxiliary), 0.0);
     const auto add = [&](std::int64_t n, const double* values, std::int64_t size) {

@@ -70,16 +70,24 @@ if(NOT TRIFUSE_ENABLE_CUDA STREQUAL "OFF")
 endif()
 trifuse_resolve(CUDA "${problem}")
 
-# MPI joins the processes of the program, and those of callers of the library trifuse_mpi. Any implementation of MPI 3.
-set(problem "")
-if(NOT TRIFUSE_ENABLE_MPI STREQUAL "OFF")
-  set(MPI_CXX_SKIP_MPICXX ON) # the classes of MPI-2, which are in a library of their own
-  find_package(MPI 3 QUIET COMPONENTS CXX)
-  if(NOT MPI_CXX_FOUND)
-    set(problem "no MPI 3 was found (Debian: libopenmpi-dev openmpi-bin).")
+# Resolves a feature that needs a package. `text`: what the user reads if the package is not there. The other arguments are
+# those of find_package.
+macro(trifuse_find_feature feature text package)
+  set(problem "")
+  if(NOT TRIFUSE_ENABLE_${feature} STREQUAL "OFF")
+    find_package(${package} ${ARGN} QUIET)
+    if(NOT ${package}_FOUND)
+      set(problem "${text}")
+    endif()
   endif()
-endif()
-trifuse_resolve(MPI "${problem}")
+  trifuse_resolve(${feature} "${problem}")
+endmacro()
+
+# MPI joins the processes of the program, and those of callers of the library trifuse_mpi. Any implementation of MPI 3.
+set(MPI_CXX_SKIP_MPICXX ON) # the classes of MPI-2, which are in a library of their own
+trifuse_find_feature(MPI "no MPI 3 was found (Debian: libopenmpi-dev openmpi-bin)." MPI 3 COMPONENTS CXX)
+trifuse_find_feature(TESTS "GoogleTest was not found (Debian: libgtest-dev)." GTest)
+trifuse_find_feature(BENCHMARKS "Google Benchmark was not found (Debian: libbenchmark-dev)." benchmark)
 
 set(problem "")
 if(NOT TRIFUSE_ENABLE_FORTRAN STREQUAL "OFF")
@@ -89,24 +97,6 @@ if(NOT TRIFUSE_ENABLE_FORTRAN STREQUAL "OFF")
   endif()
 endif()
 trifuse_resolve(FORTRAN "${problem}")
-
-set(problem "")
-if(NOT TRIFUSE_ENABLE_TESTS STREQUAL "OFF")
-  find_package(GTest QUIET)
-  if(NOT GTest_FOUND)
-    set(problem "GoogleTest was not found (Debian: libgtest-dev).")
-  endif()
-endif()
-trifuse_resolve(TESTS "${problem}")
-
-set(problem "")
-if(NOT TRIFUSE_ENABLE_BENCHMARKS STREQUAL "OFF")
-  find_package(benchmark QUIET)
-  if(NOT benchmark_FOUND)
-    set(problem "Google Benchmark was not found (Debian: libbenchmark-dev).")
-  endif()
-endif()
-trifuse_resolve(BENCHMARKS "${problem}")
 
 # Global Arrays store the operands of the program's MPI jobs in place of windows of MPI, and the arrays of the tests' stand-in for NWChem. This is a macro, because
 # languages and targets belong to the caller. Call it after Fortran has been enabled.

@@ -15,11 +15,20 @@ namespace {
 
 constexpr double gib = 0x1p30;
 
-void set_mixed_kernel(const gpu::MixedKernelModel& kernel, MachineModel& machine) {
-  machine.mixed_rate_spin_orbital = kernel.rate.spin_orbital;
-  machine.mixed_rate_spin_adapted = kernel.rate.spin_adapted;
-  machine.mixed_target_spin_orbital = kernel.target.spin_orbital;
-  machine.mixed_target_spin_adapted = kernel.target.spin_adapted;
+/// The value of numbers that `take_sheet` sets.
+constexpr double of_sheet = 0.0;
+
+/// Sets the numbers of a data sheet, and the rates of its kernel in mixed precision as measured on an H200.
+void take_sheet(const gpu::GpuModel& sheet, MachineModel& m) {
+  m.multiprocessors = sheet.multiprocessors;
+  m.gpu_memory = sheet.free_memory * gib;
+  m.memory_rate = sheet.memory_rate;
+  m.link = sheet.link;
+  const gpu::MixedKernelModel& kernel = gpu::mixed_kernel(sheet);
+  m.mixed_rate_spin_orbital = kernel.rate.spin_orbital;
+  m.mixed_rate_spin_adapted = kernel.rate.spin_adapted;
+  m.mixed_target_spin_orbital = kernel.target.spin_orbital;
+  m.mixed_target_spin_adapted = kernel.target.spin_adapted;
 }
 
 /// Returns the model of a node with eight H200 GPUs. The numbers of the GPU were measured on an H200
@@ -27,38 +36,8 @@ void set_mixed_kernel(const gpu::MixedKernelModel& kernel, MachineModel& machine
 MachineModel h200() {
   MachineModel m;
   m.gpu = "h200";
-  const gpu::GpuModel& sheet = gpu::gpu_models().front();
-  m.multiprocessors = sheet.multiprocessors;
-  m.rate_zeros = 65.3e12;
-  m.rate_spin_orbital = gpu::measured_in_double.spin_orbital;
-  m.rate_spin_adapted = gpu::measured_in_double.spin_adapted;
-  m.rate_factors = 30e12;
-  m.target_spin_orbital = 10.5e-6;
-  m.target_spin_adapted = 15.5e-6;
-  set_mixed_kernel(gpu::mixed_kernel(sheet), m);
-  m.gpu_memory = sheet.free_memory * gib;
-  m.memory_rate = sheet.memory_rate;
-  m.launch = 60e-6;
-  m.prepare_task = 20e-6;
-  m.gpus_per_node = 8;
-  m.cores_per_node = 112;
-  m.core_rate = 30e9;
-  m.node_memory = 2048 * gib;
-  m.link = sheet.link;
-  m.fill = 9e9;
-  m.fill_cores = 16;
-  m.fill_node = 17e9;
-  m.shared_pages = 5.1e9;
-  m.fetch = 3e9;
-  m.owned_panels = 24e9;
-  m.peer = 375e9;
-  m.check = 27e9;
-  m.read = 2e9;
-  m.startup = 0.2;
-  m.plan_task = 3e-6;
-  m.network = 200e9;
-  m.counter_latency = 5e-6;
-  m.counter_service = 1e-6;
+  for (const MachineNumber& number : machine_numbers()) m.*number.value = number.on_h200;
+  take_sheet(gpu::gpu_models().front(), m);
   return m;
 }
 
@@ -72,12 +51,11 @@ MachineModel scaled(const gpu::GpuModel& sheet) {
     return sheet.*peak / sheet.multiprocessors / (measured.*peak / measured.multiprocessors);
   };
   const double matrix = sheet.fp64_matrix / measured.fp64_matrix, split = sheet.mixed_peak() / measured.mixed_peak();
-  m.multiprocessors = sheet.multiprocessors;
+  take_sheet(sheet, m);
   m.rate_zeros *= matrix;
   m.rate_spin_orbital *= matrix;
   m.rate_spin_adapted *= matrix;
   m.rate_factors *= matrix;
-  set_mixed_kernel(gpu::mixed_kernel(sheet), m);
   m.mixed_rate_spin_orbital *= split;
   m.mixed_rate_spin_adapted *= split;
   m.target_spin_orbital /= of_one(&gpu::GpuModel::fp64_vector);
@@ -85,9 +63,6 @@ MachineModel scaled(const gpu::GpuModel& sheet) {
   // Energies of elements are in FP32 in the spin-orbital form, and in FP64 in the spin-adapted form.
   m.mixed_target_spin_orbital /= of_one(&gpu::GpuModel::fp32_vector);
   m.mixed_target_spin_adapted /= of_one(&gpu::GpuModel::fp64_vector);
-  m.gpu_memory = sheet.free_memory * gib;
-  m.memory_rate = sheet.memory_rate;
-  m.link = sheet.link;
   return m;
 }
 
@@ -121,56 +96,59 @@ std::span<const MachineNumber> machine_numbers() {
   static constexpr const char *products_source = "measured: products alone",
                               *mixed_source = "fitted to two measured runs";
   static constexpr std::array<MachineNumber, 34> numbers = {{
-      {"multiprocessors", &M::multiprocessors, "", "multiprocessors of a GPU", "data sheet"},
-      {"rate-zeros", &M::rate_zeros, "op/s", "rate of products of padding zeros",
+      {"multiprocessors", &M::multiprocessors, "", of_sheet, "multiprocessors of a GPU", "data sheet"},
+      {"rate-zeros", &M::rate_zeros, "op/s", 65.3e12, "rate of products of padding zeros",
        "measured: matrix instruction from registers"},
-      {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", "rate of products, spin-orbital form",
-       "fitted to five measured runs"},
-      {"rate-spin-adapted", &M::rate_spin_adapted, "op/s", "rate of products, spin-adapted form",
-       "fitted to four measured runs"},
-      {"rate-factors", &M::rate_factors, "op/s", "rate of products of factors that make panels", "estimate"},
-      {"target-spin-orbital", &M::target_spin_orbital, "s",
+      {"rate-spin-orbital", &M::rate_spin_orbital, "op/s", gpu::measured_in_double.spin_orbital,
+       "rate of products, spin-orbital form", "fitted to five measured runs"},
+      {"rate-spin-adapted", &M::rate_spin_adapted, "op/s", gpu::measured_in_double.spin_adapted,
+       "rate of products, spin-adapted form", "fitted to four measured runs"},
+      {"rate-factors", &M::rate_factors, "op/s", 30e12, "rate of products of factors that make panels", "estimate"},
+      {"target-spin-orbital", &M::target_spin_orbital, "s", 10.5e-6,
        "time of a multiprocessor for each computed target of a CTA tile besides its products, spin-orbital form",
        "measured: parts left out in turn; then fitted to five measured runs"},
-      {"target-spin-adapted", &M::target_spin_adapted, "s", "the same, spin-adapted form",
+      {"target-spin-adapted", &M::target_spin_adapted, "s", 15.5e-6, "the same, spin-adapted form",
        "fitted to four measured runs"},
-      {"mixed-rate-spin-orbital", &M::mixed_rate_spin_orbital, "op/s",
+      {"mixed-rate-spin-orbital", &M::mixed_rate_spin_orbital, "op/s", of_sheet,
        "rate of products in mixed precision, spin-orbital form", products_source},
-      {"mixed-rate-spin-adapted", &M::mixed_rate_spin_adapted, "op/s", "the same, spin-adapted form", products_source},
-      {"mixed-target-spin-orbital", &M::mixed_target_spin_orbital, "s",
+      {"mixed-rate-spin-adapted", &M::mixed_rate_spin_adapted, "op/s", of_sheet, "the same, spin-adapted form",
+       products_source},
+      {"mixed-target-spin-orbital", &M::mixed_target_spin_orbital, "s", of_sheet,
        "time of a multiprocessor for each target in mixed precision besides its products, spin-orbital form",
        mixed_source},
-      {"mixed-target-spin-adapted", &M::mixed_target_spin_adapted, "s", "the same, spin-adapted form", mixed_source},
-      {"gpu-memory", &M::gpu_memory, "B", "free on a GPU", "measured"},
-      {"memory-rate", &M::memory_rate, "B/s", "memory of a GPU, in which panels are packed", "data sheet"},
-      {"launch", &M::launch, "s", "time of a launch besides its kernel", "estimate"},
-      {"prepare-task", &M::prepare_task, "s", "time of a host thread for each task",
+      {"mixed-target-spin-adapted", &M::mixed_target_spin_adapted, "s", of_sheet, "the same, spin-adapted form",
+       mixed_source},
+      {"gpu-memory", &M::gpu_memory, "B", of_sheet, "free on a GPU", "measured"},
+      {"memory-rate", &M::memory_rate, "B/s", of_sheet, "memory of a GPU, in which panels are packed", "data sheet"},
+      {"launch", &M::launch, "s", 60e-6, "time of a launch besides its kernel", "estimate"},
+      {"prepare-task", &M::prepare_task, "s", 20e-6, "time of a host thread for each task",
        "measured: a plan with tiles of 4"},
-      {"gpus-per-node", &M::gpus_per_node, "", "", "usual node"},
-      {"cores-per-node", &M::cores_per_node, "", "", "usual node"},
-      {"core-rate", &M::core_rate, "op/s", "rate of one core", "estimate"},
-      {"node-memory", &M::node_memory, "B", "", "usual node"},
-      {"link", &M::link, "B/s", "host to GPU, each GPU", "measured"},
-      {"fill", &M::fill, "B/s", "panels that a process makes from tiles",
+      {"gpus-per-node", &M::gpus_per_node, "", 8, "", "usual node"},
+      {"cores-per-node", &M::cores_per_node, "", 112, "", "usual node"},
+      {"core-rate", &M::core_rate, "op/s", 30e9, "rate of one core", "estimate"},
+      {"node-memory", &M::node_memory, "B", 2048 * gib, "", "usual node"},
+      {"link", &M::link, "B/s", of_sheet, "host to GPU, each GPU", "measured"},
+      {"fill", &M::fill, "B/s", 9e9, "panels that a process makes from tiles",
        "fitted to ten measured runs with made-up tiles"},
-      {"fill-cores", &M::fill_cores, "", "cores that a process needs for the rate fill",
+      {"fill-cores", &M::fill_cores, "", 16, "cores that a process needs for the rate fill",
        "measured with this number of cores"},
-      {"fill-node", &M::fill_node, "B/s", "panels that all processes of a node make from tiles, at most",
+      {"fill-node", &M::fill_node, "B/s", 17e9, "panels that all processes of a node make from tiles, at most",
        "measured: two, four and eight ranks"},
-      {"shared-pages", &M::shared_pages, "B/s", "new shared memory, each file", "measured: one file, and eight"},
-      {"fetch", &M::fetch, "B/s", "shared operands from ranks of the same node, each rank",
+      {"shared-pages", &M::shared_pages, "B/s", 5.1e9, "new shared memory, each file", "measured: one file, and eight"},
+      {"fetch", &M::fetch, "B/s", 3e9, "shared operands from ranks of the same node, each rank",
        "measured: two, four ranks"},
-      {"owned-panels", &M::owned_panels, "B/s", "panels sent to the GPUs of a node to be kept for their peers",
+      {"owned-panels", &M::owned_panels, "B/s", 24e9, "panels sent to the GPUs of a node to be kept for their peers",
        "measured: two, four GPUs"},
-      {"peer", &M::peer, "B/s", "panels from a GPU of the same node", "measured: NVLink, four GPUs"},
-      {"check", &M::check, "B/s", "amplitudes and integrals checked by a node, from memory",
+      {"peer", &M::peer, "B/s", 375e9, "panels from a GPU of the same node", "measured: NVLink, four GPUs"},
+      {"check", &M::check, "B/s", 27e9, "amplitudes and integrals checked by a node, from memory",
        "measured: one, two and four ranks, 64 threads"},
-      {"read", &M::read, "B/s", "amplitudes and integrals read from files, a node", "assumed"},
-      {"startup", &M::startup, "s", "self-test and first touch of a GPU", "fitted to ten measured runs"},
-      {"plan-task", &M::plan_task, "s", "planning, each task on every rank", "measured: one core"},
-      {"network", &M::network, "B/s", "network of a node", "assumed: half of 8 x 400 Gbit/s by data sheet"},
-      {"counter-latency", &M::counter_latency, "s", "time until a claim is answered", "assumed: remote atomic of MPI"},
-      {"counter-service", &M::counter_service, "s", "time that the counter needs for each claim",
+      {"read", &M::read, "B/s", 2e9, "amplitudes and integrals read from files, a node", "assumed"},
+      {"startup", &M::startup, "s", 0.2, "self-test and first touch of a GPU", "fitted to ten measured runs"},
+      {"plan-task", &M::plan_task, "s", 3e-6, "planning, each task on every rank", "measured: one core"},
+      {"network", &M::network, "B/s", 200e9, "network of a node", "assumed: half of 8 x 400 Gbit/s by data sheet"},
+      {"counter-latency", &M::counter_latency, "s", 5e-6, "time until a claim is answered",
+       "assumed: remote atomic of MPI"},
+      {"counter-service", &M::counter_service, "s", 1e-6, "time that the counter needs for each claim",
        "assumed: remote atomic of MPI"},
   }};
   return numbers;

@@ -67,6 +67,7 @@ struct MachineNumber {
   const char* name;             ///< name for `assume`
   double MachineModel::*value;  ///< the member
   const char* unit;             ///< "s", "B", "B/s", "op/s" or "" (a count)
+  double on_h200;               ///< value for an H200; 0 if the data sheets have it
   const char* meaning;
   const char* source;  ///< origin of the value for an H200
 };

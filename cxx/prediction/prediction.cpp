@@ -162,11 +162,8 @@ FactorCost factor_cost(const Problem& problem) {
   const auto size = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
   double holes = 0.0, particles = 0.0;  // orbitals of all spins that have factors of their own
   double slab_bytes = 0.0;
-  for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    if (tiles.restricted() && spin == Spin::beta) continue;
-    const bool alpha = spin == Spin::alpha;
-    const double o = size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
-                 v = size(alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
+  for (const Spin spin : distinct_spins(tiles.restricted())) {
+    const double o = size(hole_class(spin)), v = size(particle_class(spin));
     cost.bytes += sizeof(double) * naux * (o * (o + 1.0) / 2.0 + o * v);
     cost.sum_bytes += sizeof(double) * naux * o * v;
     const auto slab =

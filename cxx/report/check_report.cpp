@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cxx/base/printable.hpp"
+#include "cxx/report/json_values.hpp"
 
 namespace trifuse {
 namespace {
@@ -36,14 +37,11 @@ std::vector<std::string> check_warnings(const CheckReport& right, const CheckRep
 
 nlohmann::ordered_json json_checks(const CheckReport& right, const CheckReport* left) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  const auto number = [](const std::optional<double>& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-  };
   for_each_witness(right, left, [&](const std::string& name, const Witness& witness) {
     list.push_back({{"name", name},
                     {"status", to_string(witness.status)},
-                    {"value", number(witness.value)},
-                    {"limit", number(witness.limit)},
+                    {"value", json_or_null(witness.value)},
+                    {"limit", json_or_null(witness.limit)},
                     {"note", witness.note}});
   });
   return list;

@@ -5,6 +5,7 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/plan/executor_report.hpp"
+#include "cxx/report/json_values.hpp"
 
 namespace trifuse {
 
@@ -102,14 +103,11 @@ nlohmann::ordered_json json_devices(const Calculation& calculation, const Device
   for (const DeviceReport::Kernel& kernel : report.kernels)
     kernels.push_back({{"name", kernel.name}, {"cta_tiles", kernel.cta_tiles}});
   const double peak = peak_rate(report);
-  const auto known = [&](double value) {
-    return peak > 0.0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-  };
   return {{"devices", devices},
           {"kernels", kernels},
           {"operations_per_second", rate},
-          {"fp64_peak_operations_per_second", known(peak)},
-          {"share_of_fp64_peak", known(rate / peak)},
+          {"fp64_peak_operations_per_second", json_if(peak > 0.0, peak)},
+          {"share_of_fp64_peak", json_if(peak > 0.0, rate / peak)},
           {"panels",
            {{"wanted", report.panels_wanted},
             {"sent", report.panels_sent},

@@ -10,6 +10,7 @@
 #include "cxx/cuda/runtime/slow_double.hpp"
 #include "cxx/plan/strata.hpp"
 #include "cxx/report/device_report.hpp"
+#include "cxx/report/json_values.hpp"
 
 namespace trifuse {
 
@@ -68,8 +69,7 @@ std::string describe_sample(const CalculationResult& result) {
 void add_precision(const Calculation& calculation, const CalculationResult& result, nlohmann::ordered_json& report) {
   const CalculationOptions& options = calculation.options();
   report["settings"]["precision"] = to_string(options.precision);
-  report["settings"]["target_error"] =
-      options.target_error ? nlohmann::ordered_json(*options.target_error) : nlohmann::ordered_json();
+  report["settings"]["target_error"] = json_or_null(options.target_error);
   report["tasks"]["in_double"] = result.tasks_in_double;
   if (std::string advice = precision_advice(calculation); !advice.empty())
     report["precision_advice"] = std::move(advice);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "cxx/report/json_values.hpp"
+
 namespace trifuse {
 
 namespace {
@@ -80,8 +82,8 @@ nlohmann::ordered_json json_ranks(const DistributedCalculation& job, const Calcu
     ranks.push_back({{"rank", r},
                      {"host", rank.host},
                      {"computes_on", describe_rank(job, r)},
-                     {"gpu", gpu ? nlohmann::ordered_json(rank.gpu_label) : nlohmann::ordered_json()},
-                     {"gpu_uuid", gpu ? nlohmann::ordered_json(rank.gpu_identity) : nlohmann::ordered_json()},
+                     {"gpu", json_if(gpu, rank.gpu_label)},
+                     {"gpu_uuid", json_if(gpu, rank.gpu_identity)},
                      {"role", role(job.assignments[r].role)},
                      {"threads", job.assignments[r].threads},
                      {"share_of_rate", job.assignments[r].role == RankAssignment::Role::idle

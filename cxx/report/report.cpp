@@ -14,6 +14,7 @@
 #include "cxx/plan/strata.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/device_report.hpp"
+#include "cxx/report/json_values.hpp"
 #include "cxx/report/precision_report.hpp"
 #include "tce_tiles/tiles/factor_source.hpp"
 #include "trifuse_config.hpp"
@@ -265,9 +266,8 @@ nlohmann::ordered_json json_plan(const Calculation& calculation) {
           {"tasks", plan.tasks.size()},
           {"operations", plan.total_operations},
           {"operation_convention", operation_convention},
-          {"largest_denominator", std::isfinite(calculation.largest_denominator())
-                                      ? nlohmann::ordered_json(calculation.largest_denominator())
-                                      : nlohmann::ordered_json()},
+          {"largest_denominator",
+           json_if(std::isfinite(calculation.largest_denominator()), calculation.largest_denominator())},
           {"memory",
            {{"operand_bytes", calculation.memory().operands},
             {"made_bytes", calculation.memory().made()},
@@ -285,22 +285,18 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["method"] = result.energies.front().method;
   if (const std::string note = calculation.reference_note(); !note.empty()) json["reference_note"] = note;
   json["units"] = "hartree";
-  const auto known = [](std::optional<double> value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-  };
   const std::optional<double> total = total_ccsd_energy(right.info(), ccsd_energy);
   for (const TriplesEnergy& energy : result.energies) {
     nlohmann::ordered_json entry = {{"omega2", energy.omega2}};
     entry.update(json_energies(energy.total));
-    entry["ccsd_t_energy"] =
-        total ? nlohmann::ordered_json(*total + energy.total.values().back()) : nlohmann::ordered_json();
+    entry["ccsd_t_energy"] = json_if(total.has_value(), total.value_or(0.0) + energy.total.values().back());
     entry["method"] = energy.method;
     for (std::size_t s = 0; s < 4; ++s) entry["spin_cases"][spin_case_names[s]] = json_energies(energy.spin_cases[s]);
     json["energies"].push_back(entry);
   }
   if (ccsd_energy) json["ccsd_correlation_energy"] = *ccsd_energy;
-  json["scf_energy"] = known(right.info().scf_energy);
-  json["ccsd_energy"] = known(total);
+  json["scf_energy"] = json_or_null(right.info().scf_energy);
+  json["ccsd_energy"] = json_or_null(total);
   json["input"] = json_source(right);
   if (left != nullptr) json["left"] = json_source(*left);
   json["settings"] = {
@@ -311,7 +307,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
       {"tile_size", options.tile_size ? nlohmann::ordered_json(*options.tile_size) : nlohmann::ordered_json("auto")},
       {"threads", calculation.memory().threads},
       {"memory_bytes", options.memory ? nlohmann::ordered_json(*options.memory) : nlohmann::ordered_json("auto")},
-      {"journal", options.journal.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(options.journal)}};
+      {"journal", json_if(!options.journal.empty(), options.journal)}};
   json["plan"] = json_plan(calculation);
   json["tasks"] = {{"total", result.tasks},
                    {"from_journal", result.tasks_from_journal},

@@ -195,8 +195,7 @@ void RotatedFactors::read_v2(const std::array<int, 4>& tiles, std::span<double> 
     const Buffer first = of_tiles(tile[0], tile[x]), second = of_tiles(tile[1], tile[y]);
     const std::int64_t rows = tile[0].size * tile[x].size, columns = tile[1].size * tile[y].size;
     Buffer product = Buffer::zeros(static_cast<std::size_t>(rows * columns));
-    multiply_add(false, true, rows, columns, auxiliary_, sign, first.data(), auxiliary_, second.data(), auxiliary_,
-                 product.data(), columns);
+    multiply_add(false, true, rows, columns, auxiliary_, sign, first.data(), second.data(), product.data());
     const double* from = product.data();
     for (std::int64_t g3 = 0; g3 < tile[0].size; ++g3) {
       for (std::int64_t i = 0; i < tile[x].size; ++i) {

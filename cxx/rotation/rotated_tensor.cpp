@@ -205,10 +205,11 @@ void SharedBlocks::read(std::size_t block, std::span<double> values) const {
   array_->get(location.segment, location.offset, values);
 }
 
-RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation,
-                             const Read& read, bool concurrent, const std::function<void()>& begin_group,
+RotatedTensor::RotatedTensor(const TileSource& source, TensorKind tensor, BlockIndex index,
+                             const OrbitalRotation& rotation, const std::function<void()>& begin_group,
                              Communicator* communicator)
     : index_(std::move(index)) {
+  const TileSpace& tiles = source.tiles();
   const auto half_groups = groups_of(tiles, index_, rotation, IndexPair::lower);
   SharedBlocks half(index_, half_groups, communicator);
   std::mutex reading;
@@ -216,8 +217,8 @@ RotatedTensor::RotatedTensor(const TileSpace& tiles, BlockIndex index, const Orb
     const PairRotation lower(tiles, index_, rotation, IndexPair::lower);
     const auto read_block = [&](std::size_t block, std::span<double> values) {
       std::unique_lock lock(reading, std::defer_lock);
-      if (!concurrent) lock.lock();
-      read(index_.blocks()[block].tiles, values);
+      if (!source.concurrent_reads()) lock.lock();
+      source.read_block(tensor, index_.blocks()[block].tiles, values);
     };
     lower.rotate(half_groups, threads_for(half_groups, half), read_block, begin_group, half);
   });

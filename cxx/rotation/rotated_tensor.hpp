@@ -14,6 +14,7 @@
 #include "cxx/base/shared_array.hpp"
 #include "cxx/rotation/orbital_rotation.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 
@@ -68,17 +69,13 @@ class SharedBlocks {
 /// their upper pair. Besides its part of the tensor a rank needs memory for a few groups.
 class RotatedTensor {
  public:
-  /// Reads the block of the unrotated tensor with these tiles, in the layout of `TileSource`.
-  using Read = std::function<void(const std::array<int, 4>& tiles, std::span<double> block)>;
-
   /// Reads and rotates the tensor. Collective if `communicator` is not null. Ranks share the tensor if the communicator
   /// has arrays; otherwise each rank makes all of it. The bits do not depend on the number of ranks and threads.
   ///
-  /// `index`: the blocks of the tensor. `concurrent`: true if several threads may call `read` at the same time.
-  /// `begin_group` is called by a worker thread before each group; it may throw to stop the rotation. If the
-  /// constructor fails on one rank, it throws on all.
-  RotatedTensor(const TileSpace& tiles, BlockIndex index, const OrbitalRotation& rotation, const Read& read,
-                bool concurrent, const std::function<void()>& begin_group, Communicator* communicator);
+  /// `tensor`, `index`: T2 or V2, and those of its blocks in `source` that are rotated. `begin_group`: called by a
+  /// worker thread before each group; it may throw to stop the rotation. Throws on all ranks if it fails on any.
+  RotatedTensor(const TileSource& source, TensorKind tensor, BlockIndex index, const OrbitalRotation& rotation,
+                const std::function<void()>& begin_group, Communicator* communicator);
 
   /// Copies the rotated block with this key to `block`, in the layout of `TileSource`. Any thread may call it.
   void read(std::int64_t key, std::span<double> block) const;

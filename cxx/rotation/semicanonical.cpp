@@ -31,11 +31,10 @@ std::int64_t offset_of(const RotatedMatrix& matrix, const Tile& upper, const Til
   return (upper.offset - matrix.upper->offset) * matrix.lower->size + (lower.offset - matrix.lower->offset);
 }
 
-/// Reads all blocks of a rank-2 tensor by `read(upper, lower, block)` and rotates both indices. `upper`, `lower`:
-/// numbers of tiles of `space`.
-template <typename Read>
-RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index, const OrbitalRotation& rotation,
-                                 Read read) {
+/// Reads all blocks of F1 or T1, those of `index`, and rotates both indices.
+RotatedMatrices rotated_matrices(const TileSource& source, TensorKind tensor, const BlockIndex& index,
+                                 const OrbitalRotation& rotation) {
+  const TileSpace& space = source.tiles();
   RotatedMatrices matrices;
   std::vector<double> block;
   for (const Block& b : index.blocks()) {
@@ -48,7 +47,7 @@ RotatedMatrices rotated_matrices(const TileSpace& space, const BlockIndex& index
       matrix.values.resize(static_cast<std::size_t>(matrix.upper->size * matrix.lower->size));
     }
     block.resize(static_cast<std::size_t>(b.size));
-    read(b.tiles[0], b.tiles[1], std::span(block));
+    source.read_block(tensor, b.tiles, block);
     copy_matrix(u.size, l.size, block.data(), l.size, matrix.values.data() + offset_of(matrix, u, l),
                 matrix.lower->size);
   }
@@ -148,31 +147,21 @@ void SemicanonicalSource::take_rotation_of_first(Communicator& communicator) {
 void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<bool>* stop) {
   if (numbers_) return;
   if (communicator != nullptr) take_rotation_of_first(*communicator);
-  const TileSpace &space = tiles(), &fock_space = fock_source_.tiles();
   RotatedMatrices fock, t1;
   run_collectively(communicator, [&] {
-    fock = rotated_matrices(fock_space, f1_blocks(fock_space), rotation_,
-                            [&](int u, int l, std::span<double> block) { fock_source_.read_fock(u, l, block); });
-    t1 = rotated_matrices(space, t1_blocks(space), rotation_,
-                          [&](int p, int h, std::span<double> block) { source_.read_t1(p, h, block); });
+    fock = rotated_matrices(fock_source_, TensorKind::fock, f1_blocks(fock_source_.tiles()), rotation_);
+    t1 = rotated_matrices(source_, TensorKind::t1, t1_blocks(tiles()), rotation_);
   });
-  const bool concurrent = source_.concurrent_reads();
   const auto go_on = [stop] {
     if (stop != nullptr && *stop) throw Interrupted("Stopped before the first task; nothing had been computed.");
   };
-  const auto read_t2 = [&](const std::array<int, 4>& t, std::span<double> block) {
-    source_.read_t2(t[0], t[1], t[2], t[3], block);
-  };
-  RotatedTensor t2(space, rotated_t2_blocks(space, opposite_spins_), rotation_, read_t2, concurrent, go_on,
+  RotatedTensor t2(source_, TensorKind::t2, rotated_t2_blocks(tiles(), opposite_spins_), rotation_, go_on,
                    communicator);
   std::optional<RotatedTensor> v2;
   const std::shared_ptr<const void> held = acquire_factors_of_ranks(source_.factors(), communicator, stop);
   if (factors_) run_collectively(communicator, [&] { factors_->rotate(rotation_, go_on); });
   if (has_integrals() && !factors_) {
-    const auto read_v2 = [&](const std::array<int, 4>& t, std::span<double> block) {
-      source_.read_v2(t[0], t[1], t[2], t[3], block);
-    };
-    v2.emplace(space, rotated_v2_blocks(source_, opposite_spins_), rotation_, read_v2, concurrent, go_on, communicator);
+    v2.emplace(source_, TensorKind::v2, rotated_v2_blocks(source_, opposite_spins_), rotation_, go_on, communicator);
   }
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }

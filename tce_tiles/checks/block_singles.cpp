@@ -4,27 +4,21 @@
 #include <utility>
 
 #include "cxx/base/blas.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
+#include "tce_tiles/tiles/dense_blocks.hpp"
 
 namespace trifuse {
 namespace {
 
-std::size_t u(std::int64_t n) {
-  return static_cast<std::size_t>(n);
-}
-
 std::size_t pair_number(int first, int second) {
-  return u(2 * first + second);
-}
-
-OrbitalClass class_of(Space space, int spin) {
-  return static_cast<OrbitalClass>((space == Space::hole ? 0 : 2) + spin);
+  return at(2 * first + second);
 }
 
 }
 
 void BlockSingles::DenseArray::make(const std::array<std::int64_t, 4>& shape) {
   extent = shape;
-  const std::size_t size = u(shape[0] * shape[1] * shape[2] * shape[3]);
+  const std::size_t size = at(shape[0] * shape[1] * shape[2] * shape[3]);
   values.reserve(size);
   std::fill_n(values.data(), size, 0.0);
 }
@@ -38,9 +32,9 @@ double BlockSingles::bytes(const TileSpace& tiles, bool with_oovv) {
   const int spins = tiles.restricted() ? 1 : 2;
   for (int first = 0; first < spins; ++first) {
     for (int second = 0; second < spins; ++second) {
-      const auto count = [&](Space space, int s) { return static_cast<double>(tiles.orbitals(class_of(space, s))); };
-      const double o1 = count(Space::hole, first), v1 = count(Space::particle, first);
-      const double o2 = count(Space::hole, second), v2 = count(Space::particle, second);
+      const auto count = [&](OrbitalClass c) { return static_cast<double>(tiles.orbitals(c)); };
+      const double o1 = count(holes_of(first)), v1 = count(particles_of(first));
+      const double o2 = count(holes_of(second)), v2 = count(particles_of(second));
       const bool with_exchange = with_oovv && first == second;
       doubles += o1 * v1 * o2 * (2.0 * v2 + o2) + (with_exchange ? o1 * o2 * v1 * v2 : 0.0);
     }
@@ -57,42 +51,24 @@ BlockSingles::BlockSingles(const TileSpace& tiles, double omega2, std::array<std
   problem_.fock = std::move(fock);
   const int spins = tiles.restricted() ? 1 : 2;
   for (int s = 0; s < spins; ++s) {
-    problem_.occupied[u(s)] = tiles.orbitals(class_of(Space::hole, s));
-    problem_.virtuals[u(s)] = tiles.orbitals(class_of(Space::particle, s));
-    problem_.has_oovv[u(s)] = with_oovv;
+    problem_.occupied[at(s)] = tiles.orbitals(holes_of(s));
+    problem_.virtuals[at(s)] = tiles.orbitals(particles_of(s));
+    problem_.has_oovv[at(s)] = with_oovv;
     // TCE's blocks of equal spins are antisymmetrised.
     for (auto* asym : {&problem_.asym_ovvv, &problem_.asym_ovoo, &problem_.asym_ovov, &problem_.asym_oovv}) {
-      (*asym)[u(s)] = !tiles.restricted();
+      (*asym)[at(s)] = !tiles.restricted();
     }
   }
   for (int first = 0; first < spins; ++first) {
-    const std::int64_t o1 = problem_.occupied[u(first)], v1 = problem_.virtuals[u(first)];
+    const std::int64_t o1 = problem_.occupied[at(first)], v1 = problem_.virtuals[at(first)];
     for (int second = 0; second < spins; ++second) {
-      const std::int64_t o2 = problem_.occupied[u(second)], v2 = problem_.virtuals[u(second)];
+      const std::int64_t o2 = problem_.occupied[at(second)], v2 = problem_.virtuals[at(second)];
       const std::size_t k = pair_number(first, second);
       t2_[k].make({o1, o2, v1, v2});
       ovov_[k].make({o1, v1, o2, v2});
       ovoo_[k].make({o1, v1, o2, o2});
     }
-    if (with_oovv) oovv_[u(first)].make({o1, o1, v1, v1});
-  }
-}
-
-std::int64_t BlockSingles::offset_in_class(int tile) const {
-  return tiles_[tile].offset - tiles_[tiles_.first(tiles_[tile].orbital_class)].offset;
-}
-
-void BlockSingles::scatter(const std::array<int, 4>& tiles, std::span<const double> block, double sign,
-                           const std::array<std::int64_t, 4>& stride, double* to) const {
-  const auto extent = [&](std::size_t axis) { return tiles_[tiles[axis]].size; };
-  const double* from = block.data();
-  for (std::int64_t w = 0; w < extent(0); ++w) {
-    for (std::int64_t x = 0; x < extent(1); ++x) {
-      for (std::int64_t y = 0; y < extent(2); ++y) {
-        double* const row = to + w * stride[0] + x * stride[1] + y * stride[2];
-        for (std::int64_t z = 0; z < extent(3); ++z) row[z * stride[3]] = sign * *from++;
-      }
-    }
+    if (with_oovv) oovv_[at(first)].make({o1, o1, v1, v1});
   }
 }
 
@@ -102,10 +78,10 @@ void BlockSingles::copy_to_array(const std::array<int, 4>& tiles, std::span<cons
   std::int64_t step = 1, begin = 0;
   for (std::size_t k = 4; k-- > 0;) {
     stride[axes[k]] = step;
-    begin += offset_in_class(tiles[axes[k]]) * step;
+    begin += tiles_.offset_in_class(tiles[axes[k]]) * step;
     step *= to.extent[k];
   }
-  scatter(tiles, block, sign, stride, to.values.data() + begin);
+  scatter_block(block.data(), extents(tiles), sign, stride, to.values.data() + begin);
 }
 
 void BlockSingles::copy_to_pair_arrays(const std::array<int, 4>& tiles, std::span<const double> block,
@@ -148,7 +124,7 @@ void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const doubl
   if (particle(g3) && !particle(g2)) return copy_to_pair_arrays(tiles, block, {2, 0, 3, 1}, ovov_);
   if (!particle(g3) && particle(g4) && !particle(g1) && particle(g2)) {
     if (problem_.restricted || same)
-      copy_to_array(tiles, block, {0, 2, 1, 3}, 1.0, oovv_[problem_.restricted ? 0 : u(spin(g3))]);
+      copy_to_array(tiles, block, {0, 2, 1, 3}, 1.0, oovv_[problem_.restricted ? 0 : at(spin(g3))]);
     return;
   }
   if (particle(g3) && !particle(g1) && particle(g2)) {  // ovvv[h3,p5,p6,p7] from v2[p5,p6,h3,p7]
@@ -185,14 +161,15 @@ void BlockSingles::finish_collecting(int part, int parts) {
       ArrayBox box{{},
                    all.extent,
                    {},
-                   {all.values.data(), u(all.extent[0] * all.extent[1] * all.extent[2] * all.extent[3])},
+                   {all.values.data(), at(all.extent[0] * all.extent[1] * all.extent[2] * all.extent[3])},
                    0.0};
       equation_->add_ovov(spec(first, second), box);
     }
   }
   for (int first = 0; first < spins; ++first) {
     for (int second = 0; second < spins; ++second) {
-      for (std::int64_t n = part; n < problem_.occupied[u(first)]; n += parts) equation_->add_orbital(first, second, n);
+      for (std::int64_t n = part; n < problem_.occupied[at(first)]; n += parts)
+        equation_->add_orbital(first, second, n);
     }
   }
 }
@@ -203,13 +180,13 @@ void BlockSingles::add_ovvv(const std::array<int, 4>& tiles, std::span<const dou
   std::array<std::int64_t, 4> stride{};  // stride in the box, by axis of the block
   std::int64_t step = 1;
   for (std::size_t k = 4; k-- > 0;) {
-    box.offset[k] = offset_in_class(tiles[axes[k]]);
+    box.offset[k] = tiles_.offset_in_class(tiles[axes[k]]);
     box.count[k] = tiles_[tiles[axes[k]]].size;
     box.stride[k] = stride[axes[k]] = step;
     step *= box.count[k];
   }
   box_.reserve(block.size());
-  scatter(tiles, block, sign, stride, box_.data());
+  scatter_block(block.data(), extents(tiles), sign, stride, box_.data());
   box.values = box_.span().first(block.size());
   const Spin first = tiles_[tiles[axes[0]]].spin(), second = tiles_[tiles[axes[3]]].spin();
   const bool antisymmetrised = !problem_.restricted && first == second;
@@ -230,7 +207,7 @@ void BlockSingles::read_ovoo(int first, int second, std::int64_t n, std::span<do
 }
 
 void BlockSingles::read_oovv(int s, std::int64_t n, std::span<double> out) const {
-  oovv_[u(s)].copy_slab(n, 0, out);
+  oovv_[at(s)].copy_slab(n, 0, out);
 }
 
 }

@@ -61,11 +61,9 @@ class BlockSingles final : private SinglesSlabs {
 
   int spin(int tile) const { return tiles_[tile].spin() == Spin::alpha ? 0 : 1; }
   bool particle(int tile) const { return tiles_[tile].space() == Space::particle; }
-  /// Position of the tile's first orbital among the orbitals of its class.
-  std::int64_t offset_in_class(int tile) const;
-  /// Writes sign * block to `to`. `stride[k]`: distance in `to` of neighbours along axis k of the block, in elements.
-  void scatter(const std::array<int, 4>& tiles, std::span<const double> block, double sign,
-               const std::array<std::int64_t, 4>& stride, double* to) const;
+  std::array<std::int64_t, 4> extents(const std::array<int, 4>& tiles) const {
+    return {tiles_[tiles[0]].size, tiles_[tiles[1]].size, tiles_[tiles[2]].size, tiles_[tiles[3]].size};
+  }
   /// Copies sign * block to the part of `to` for these tiles. Axis k of `to` is axis `axes[k]` of the block.
   void copy_to_array(const std::array<int, 4>& tiles, std::span<const double> block,
                      const std::array<std::size_t, 4>& axes, double sign, DenseArray& to) const;

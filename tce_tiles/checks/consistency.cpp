@@ -14,7 +14,10 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "tce_tiles/checks/block_singles.hpp"
+#include "tce_tiles/checks/small_arrays_check.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/dense_blocks.hpp"
 #include "tce_tiles/tiles/memory_source.hpp"
 #include "tce_tiles/tiles/spin_cases.hpp"
 
@@ -28,10 +31,6 @@ constexpr double max_dense_bytes = 4.0 * 0x1p30;
 
 using Quad = std::array<int, 4>;
 using Dims = std::array<std::int64_t, 4>;
-
-std::size_t u(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// The largest |x[a,b,c,d] + x[b,a,c,d]| of a block x[a,b,c,d] of shape n with n[0] == n[1].
 double upper_violation(std::span<const double> x, const Dims& n) {
@@ -152,27 +151,25 @@ class BlockChecker {
 
   std::span<double> resized(Buffer& buffer, const Quad& q) const {
     const Dims n = dims(q);
-    const std::size_t size = u(n[0] * n[1] * n[2] * n[3]);
+    const std::size_t size = at(n[0] * n[1] * n[2] * n[3]);
     buffer.reserve(size);
     return buffer.span().first(size);
   }
   std::span<const double> t2(const Quad& q, Buffer& buffer) const {
     const std::span<double> block = resized(buffer, q);
-    amplitudes_.read_t2(q[0], q[1], q[2], q[3], block);
+    amplitudes_.read_block(TensorKind::t2, q, block);
     return block;
   }
   /// Prepares the comparison of spin cases, for a restricted reference.
   void compare_spin_cases() {
     if (!space_.restricted()) return;
-    t2_cases_.emplace(
-        space_, [this](const Quad& q, std::span<double> block) { amplitudes_.read_t2(q[0], q[1], q[2], q[3], block); });
+    t2_cases_.emplace(amplitudes_, TensorKind::t2);
     if (checked_ != CheckedIntegrals::all || !integrals_.stores_spin_cases_of_v2()) return;
-    v2_cases_.emplace(
-        space_, [this](const Quad& q, std::span<double> block) { integrals_.read_v2(q[0], q[1], q[2], q[3], block); });
+    v2_cases_.emplace(integrals_, TensorKind::v2);
   }
   std::span<const double> v2(const Quad& q) {
     const std::span<double> block = resized(v_, q);
-    integrals_.read_v2(q[0], q[1], q[2], q[3], block);
+    integrals_.read_block(TensorKind::v2, q, block);
     const double largest = magnitude(block, largest_integral, "V2", q, integrals_);
     report_.largest_v2 = std::max(report_.largest_v2, largest);
     antisymmetry(block, q, largest, "V2", integrals_, report_.v2_antisymmetry);
@@ -184,15 +181,14 @@ class BlockChecker {
     return block;
   }
 
-  /// Position of the tile's first orbital: among the orbitals of its class, or with `all_spaces` among all orbitals of
-  /// its spin, where occupied orbitals come first.
-  std::int64_t position(int tile, bool all_spaces) const {
-    const OrbitalClass c = space_[tile].orbital_class;
-    const std::int64_t before =
-        all_spaces && space_of(c) == Space::particle
-            ? space_.orbitals(spin_of(c) == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta)
-            : 0;
-    return before + space_[tile].offset - space_[space_.first(c)].offset;
+  /// The orbital energies of a class, hartree.
+  std::vector<double> energies(OrbitalClass c) const {
+    std::vector<double> found;
+    for (int t = space_.first(c); t < space_.last(c); ++t) {
+      const auto from = integrals_.orbital_energies().begin() + space_[t].offset;
+      found.insert(found.end(), from, from + space_[t].size);
+    }
+    return found;
   }
   void set_up_equation() {
     if (checked_ != CheckedIntegrals::all) {
@@ -206,66 +202,30 @@ class BlockChecker {
       return;
     }
     std::array<std::vector<double>, 2> t1, fock, occupied, virtuals;
-    for (const Spin spin : {Spin::alpha, Spin::beta}) {
-      if (spin == Spin::beta && space_.restricted()) continue;
+    for (const Spin spin : distinct_spins(space_.restricted())) {
       const std::size_t s = spin == Spin::alpha ? 0 : 1;
-      const auto of_spin = [&](int tile) { return space_[tile].spin() == spin; };
-      const std::int64_t o = space_.orbitals(s == 0 ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
-                         v = space_.orbitals(s == 0 ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
-      const std::int64_t n = o + v;
-      t1[s].assign(u(o * v), 0.0);
-      fock[s].assign(u(n * n), 0.0);
-      for (int p = 0; p < space_.size(); ++p) {
-        if (!of_spin(p)) continue;
-        if (!integrals_.has_fock()) {
-          for (std::int64_t k = 0; k < space_[p].size; ++k) {
-            fock[s][u((position(p, true) + k) * (n + 1))] = integrals_.orbital_energies()[u(space_[p].offset + k)];
-          }
-        }
-        for (int q = 0; q < space_.size(); ++q) {
-          if (!of_spin(q) || !block_exists(space_, p, q)) continue;
-          const auto copy = [&](std::span<const double> block, std::vector<double>& to, std::int64_t row, bool all) {
-            for (std::int64_t x = 0; x < space_[p].size; ++x) {
-              for (std::int64_t y = 0; y < space_[q].size; ++y) {
-                // The dense t1[i,a] takes its numbers from blocks t1[p,h].
-                const std::int64_t at = all ? (position(p, all) + x) * row + position(q, all) + y
-                                            : (position(q, all) + y) * row + position(p, all) + x;
-                to[u(at)] = block[u(x * space_[q].size + y)];
-              }
-            }
-          };
-          if (space_[p].space() == Space::particle && space_[q].space() == Space::hole) {
-            copy(singles(p, q), t1[s], v, false);
-          }
-          if (!integrals_.has_fock()) continue;
-          std::vector<double> block(u(space_[p].size * space_[q].size));
-          integrals_.read_fock(p, q, block);
-          copy(block, fock[s], n, true);
-        }
-      }
-      const std::span<const double> eps = integrals_.orbital_energies();
-      for (int tile = 0; tile < space_.size(); ++tile) {
-        if (!of_spin(tile)) continue;
-        std::vector<double>& to = space_[tile].space() == Space::hole ? occupied[s] : virtuals[s];
-        const auto from = eps.begin() + space_[tile].offset;
-        to.insert(to.end(), from, from + space_[tile].size);
-      }
+      occupied[s] = energies(hole_class(spin));
+      virtuals[s] = energies(particle_class(spin));
+      t1[s] = dense_t1(amplitudes_, spin);
+      fock[s] = integrals_.has_fock() ? dense_fock(integrals_, spin) : diagonal_matrix(occupied[s], virtuals[s]);
     }
     const std::array<std::vector<double>, 2> none;
     report_.measured.compare_energies(occupied, virtuals, integrals_.has_fock() ? fock : none,
                                       integrals_.info().reference == Reference::rohf);
     equation_ = std::make_shared<BlockSingles>(space_, amplitudes_.info().omega2, std::move(t1), std::move(fock), oovv);
   }
-  std::vector<double>& singles(int p, int h) { return t1_[u(p - space_.hole_tiles()) * u(space_.hole_tiles()) + u(h)]; }
+  std::vector<double>& singles(int p, int h) {
+    return t1_[at(p - space_.hole_tiles()) * at(space_.hole_tiles()) + at(h)];
+  }
 
   void read_singles() {
-    t1_.resize(u(space_.particle_tiles()) * u(space_.hole_tiles()));
+    t1_.resize(at(space_.particle_tiles()) * at(space_.hole_tiles()));
     std::vector<double> fock;
     for (int p = space_.hole_tiles(); p < space_.size(); ++p) {
       for (int h = 0; h < space_.hole_tiles(); ++h) {
         if (!block_exists(space_, p, h)) continue;
         std::vector<double>& block = singles(p, h);
-        block.resize(u(space_[p].size * space_[h].size));
+        block.resize(at(space_[p].size * space_[h].size));
         amplitudes_.read_t1(p, h, block);
         const std::array<int, 2> tiles = {p, h};
         report_.measured.largest_t1 =
@@ -357,7 +317,7 @@ class BlockChecker {
   /// Adds a block of left amplitudes and the same block of the right ones to their overlap.
   void compare_with_right(const Quad& q, std::span<const double> left) {
     const std::span<double> right = resized(v_, q);
-    integrals_.read_t2(q[0], q[1], q[2], q[3], right);
+    integrals_.read_block(TensorKind::t2, q, right);
     if (!report_.measured.with_right) report_.measured.with_right.emplace();
     report_.measured.with_right->add(left, right);
   }
@@ -369,7 +329,7 @@ class BlockChecker {
     }
     if (space_[q[0]].spin() == space_[q[1]].spin()) return;
     const std::span<const double> eps = integrals_.orbital_energies();
-    const auto energy = [&](std::size_t k, std::int64_t x) { return eps[u(space_[q[k]].offset + x)]; };
+    const auto energy = [&](std::size_t k, std::int64_t x) { return eps[at(space_[q[k]].offset + x)]; };
     const Dims n = dims(q);
     std::size_t k = 0;
     for (std::int64_t a = 0; a < n[0]; ++a) {

@@ -33,10 +33,6 @@ constexpr std::size_t cached_slabs = 4;
 /// Number of energy terms before the terms of the pairs: one for the singles of each spin.
 constexpr std::size_t singles_energies = 2;
 
-OrbitalClass class_of(Space space, Spin spin) {
-  return space == Space::hole ? hole_class(spin) : particle_class(spin);
-}
-
 /// The data for the energies of all pairs of one t2 array.
 struct EnergyOfPairs {
   CheckedArray ovov;
@@ -79,12 +75,8 @@ class DenseChecker final : public SourceCheck {
     Job job;
   };
 
-  std::span<const double> energies(Space space, Spin spin) const {
-    return header_.energies[static_cast<std::size_t>(class_of(space, spin))];
-  }
-  std::vector<Spin> spins() const {
-    return header_.restricted ? std::vector{Spin::alpha} : std::vector{Spin::alpha, Spin::beta};
-  }
+  std::span<const double> energies(OrbitalClass c) const { return header_.energies[static_cast<std::size_t>(c)]; }
+  std::span<const Spin> spins() const { return distinct_spins(header_.restricted); }
   const DenseInput& input_of_integrals() const { return other_ != nullptr ? *other_ : input_; }
   const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
   /// The factors that are checked in place of integrals; null if there are none. Their integrals have all symmetries,
@@ -167,16 +159,16 @@ void DenseChecker::set_up_singles() {
   problem.omega2 = header_.info.omega2;
   for (const Spin spin : spins()) {
     const std::size_t s = spin_index(spin);
-    problem.occupied[s] = header_.size(class_of(Space::hole, spin));
-    problem.virtuals[s] = header_.size(class_of(Space::particle, spin));
+    problem.occupied[s] = header_.size(hole_class(spin));
+    problem.virtuals[s] = header_.size(particle_class(spin));
     problem.t1[s] = t1_[s];
     problem.fock[s] = fock_[s].empty() ? diagonal_fock(header_, spin) : fock_[s];
   }
   const DenseHeader& of_integrals = input_of_integrals().header;
   std::array<std::vector<double>, 2> occupied, virtuals;
   for (const Spin spin : spins()) {
-    occupied[spin_index(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::hole, spin))];
-    virtuals[spin_index(spin)] = of_integrals.energies[static_cast<std::size_t>(class_of(Space::particle, spin))];
+    occupied[spin_index(spin)] = of_integrals.energies[static_cast<std::size_t>(hole_class(spin))];
+    virtuals[spin_index(spin)] = of_integrals.energies[static_cast<std::size_t>(particle_class(spin))];
   }
   measured_.compare_energies(occupied, virtuals, fock_, of_integrals.info.reference == Reference::rohf);
   slabs_.emplace(own_, arrays_of_integrals(), header_);
@@ -319,9 +311,9 @@ void DenseChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec&
                                     const ArrayBox& v2) {
   const std::int64_t a_size = t2.count[2], b_size = t2.count[3];
   const bool opposite = header_.restricted || spec.first != spec.second;
-  const auto eps_i = energies(Space::hole, spec.first), eps_a = energies(Space::particle, spec.first);
+  const auto eps_i = energies(hole_class(spec.first)), eps_a = energies(particle_class(spec.first));
   const Spin second = header_.restricted ? Spin::alpha : spec.second;
-  const auto eps_j = energies(Space::hole, second), eps_b = energies(Space::particle, second);
+  const auto eps_j = energies(hole_class(second)), eps_b = energies(particle_class(second));
   const bool plain_of_equal_spins = !opposite && !pairs.ovov.spec().antisymmetrised;
   DoublesSums sums;
   for (std::int64_t i = 0; i < t2.count[0]; ++i) {
@@ -348,8 +340,8 @@ void DenseChecker::add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec&
 
 void DenseChecker::add_singles(Spin spin) {
   const std::size_t s = spin_index(spin);
-  const double sum = singles_energy(fock_[s], t1_[s], header_.size(class_of(Space::hole, spin)),
-                                    header_.size(class_of(Space::particle, spin)));
+  const double sum =
+      singles_energy(fock_[s], t1_[s], header_.size(hole_class(spin)), header_.size(particle_class(spin)));
   energies_[s] = header_.restricted ? 2.0 * sum : sum;
 }
 

@@ -31,9 +31,7 @@ FactorIrreps::FactorIrreps(const DenseInput& input) : input_(input) {
 }
 
 std::int64_t FactorIrreps::rounds_of(const Group& group, int parts) const {
-  const bool alpha = group.particles == OrbitalClass::particle_alpha;
-  return rounds(input_.header.size(alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta),
-                input_.header.size(group.particles), parts);
+  return rounds(input_.header.size(hole_class(spin_of(group.particles))), input_.header.size(group.particles), parts);
 }
 
 std::vector<FactorSlab> FactorIrreps::slabs_of_round(const Group& group, int part, int parts,

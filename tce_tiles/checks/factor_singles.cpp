@@ -2,28 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <utility>
 
 #include "cxx/base/blas.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
+#include "tce_tiles/factors/factor_rounds.hpp"
 #include "tce_tiles/factors/factors_of_ranks.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
 
 namespace trifuse {
 namespace {
-
-std::size_t at(std::int64_t n) {
-  return static_cast<std::size_t>(n);
-}
-
-OrbitalClass holes(int s) {
-  return s == 0 ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
-}
-
-OrbitalClass particles(int s) {
-  return s == 0 ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
-}
 
 /// The first `count` doubles of a buffer.
 std::span<double> doubles(Buffer& buffer, std::int64_t count) {
@@ -46,51 +35,36 @@ std::vector<std::int64_t> orbitals_with_sums(const std::vector<Buffer>& sums) {
 /// [n,f,Q], so that a rank gets its part of a segment at once.
 class SumExchange {
  public:
-  /// Parameters: as of FactorSingles::share().
-  SumExchange(Communicator& communicator, std::int64_t particles, std::int64_t auxiliary, std::int64_t buffer_bytes,
-              const std::atomic<bool>* stop)
-      : communicator_(communicator), particles_(particles), auxiliary_(auxiliary), stop_(stop) {
-    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(double)) * particles * auxiliary;
-    step_ = std::max<std::int64_t>(1, buffer_bytes / std::max<std::int64_t>(1, bytes));
-  }
+  /// `particles`, `auxiliary`: numbers of f and Q. `communicator`, `stop`: as of FactorSingles::share().
+  SumExchange(Communicator& communicator, std::int64_t particles, std::int64_t auxiliary, const std::atomic<bool>* stop)
+      : communicator_(communicator), particles_(particles), auxiliary_(auxiliary), stop_(stop) {}
 
-  /// Replaces the sums before the exchange by those after it. Collective.
-  void run(std::vector<Buffer>& sums) {
+  /// Replaces the sums before the exchange by those after it. Collective. `buffer_bytes`: as of FactorSingles::share().
+  void run(std::vector<Buffer>& sums, std::int64_t buffer_bytes) {
     if (sums.empty()) return;
-    const std::vector<SharedSegment> segments = find_orbitals(sums);
-    if (segments.empty()) return;
+    find_orbitals(sums);
+    std::vector<AuxiliaryRange> parts;
+    for (const std::vector<std::int64_t>& of_rank : orbitals_) parts.push_back({0, std::ssize(of_rank)});
+    FactorRounds rounds(communicator_, parts, std::max<std::int64_t>(1, particles_ * auxiliary_), buffer_bytes);
     std::vector<Buffer> received(sums.size());
     run_collectively(&communicator_, [&] { allocate(received); });
-    array_ = communicator_.make_array(segments);
-    const auto is_left = [&](const std::vector<std::int64_t>& of_rank) { return std::ssize(of_rank) > done_; };
-    for (; std::any_of(orbitals_.begin(), orbitals_.end(), is_left); done_ += step_) {
-      run_collectively(&communicator_, [&] { send(sums); });
-      array_->sync();
-      run_collectively(&communicator_, [&] { receive(received); });
-    }
+    rounds.run([&](const AuxiliaryRange& items, double* segment) { send(items, segment, sums); },
+               [&](const FactorRounds::Segment& segment) { receive(segment, received); });
     sums = std::move(received);
   }
 
  private:
   AuxiliaryRange part_of(int rank) const { return part_of_rank(auxiliary_, rank, communicator_.size()); }
 
-  /// Finds the orbitals of all ranks. Returns the segments of a shared array for them. Collective.
-  std::vector<SharedSegment> find_orbitals(const std::vector<Buffer>& sums) {
+  /// Finds the orbitals of all ranks. Collective.
+  void find_orbitals(const std::vector<Buffer>& sums) {
     std::vector<double> mine;
     for (const Buffer& sum : sums) mine.push_back(sum.size() > 0 ? 1.0 : 0.0);
     const std::vector<double> all = allgather(communicator_, mine);
     orbitals_.resize(at(communicator_.size()));
-    std::vector<SharedSegment> segments;
-    for (int rank = 0; rank < communicator_.size(); ++rank) {
-      std::vector<std::int64_t>& of_rank = orbitals_[at(rank)];
-      for (std::size_t n = 0; n < sums.size(); ++n) {
-        if (all[at(rank) * sums.size() + n] > 0.0) of_rank.push_back(static_cast<std::int64_t>(n));
-      }
-      segment_of_rank_.push_back(segments.size());
-      const std::int64_t count = std::min(step_, std::ssize(of_rank));
-      if (count > 0) segments.push_back({rank, count * particles_ * auxiliary_});
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      if (all[n] > 0.0) orbitals_[n / sums.size()].push_back(static_cast<std::int64_t>(n % sums.size()));
     }
-    return segments;
   }
 
   void allocate(std::vector<Buffer>& received) const {
@@ -102,58 +76,42 @@ class SumExchange {
     }
   }
 
-  /// The orbitals of a rank in this round.
-  std::span<const std::int64_t> of_round(int rank) const {
-    const std::span<const std::int64_t> all = orbitals_[at(rank)];
-    const std::int64_t first = std::min(done_, std::ssize(all));
-    return all.subspan(at(first), at(std::min(step_, std::ssize(all) - first)));
+  /// Some of the orbitals of a rank.
+  std::span<const std::int64_t> orbitals(int rank, const AuxiliaryRange& items) const {
+    return std::span(orbitals_[at(rank)]).subspan(at(items.begin), at(items.count));
   }
 
-  /// Copies the sums of this rank to its segment, and frees their memory.
-  void send(std::vector<Buffer>& sums) {
-    const std::span<const std::int64_t> orbitals = of_round(communicator_.rank());
-    if (orbitals.empty()) return;
+  /// Copies sums of this rank to its segment, and frees their memory.
+  void send(const AuxiliaryRange& items, double* to, std::vector<Buffer>& sums) const {
     stop_reading(stop_);
-    double* to = array_->local(segment_of_rank_[at(communicator_.rank())]).data();
+    const std::span<const std::int64_t> of_round = orbitals(communicator_.rank(), items);
     for (int rank = 0; rank < communicator_.size(); ++rank) {
       const AuxiliaryRange functions = part_of(rank);
-      for (const std::int64_t n : orbitals) {
+      for (const std::int64_t n : of_round) {
         const double* from = sums[at(n)].data() + functions.begin;
         for (std::int64_t f = 0; f < particles_; ++f, from += auxiliary_) to = std::copy_n(from, functions.count, to);
       }
     }
-    for (const std::int64_t n : orbitals) sums[at(n)] = Buffer();
+    for (const std::int64_t n : of_round) sums[at(n)] = Buffer();
   }
 
-  /// Adds the parts of this rank from all segments to the sums that it receives.
-  void receive(std::vector<Buffer>& received) {
-    const AuxiliaryRange functions = part_of(communicator_.rank());
-    const std::int64_t width = particles_ * functions.count;
-    for (int k = 0; k < communicator_.size(); ++k) {
-      // Each rank begins with itself, so that not all ranks read from the same one.
-      const int rank = (communicator_.rank() + k) % communicator_.size();
-      const std::span<const std::int64_t> orbitals = of_round(rank);
-      const std::int64_t count = std::ssize(orbitals);
-      if (count * width == 0) continue;
-      stop_reading(stop_);
-      const std::span<double> part = doubles(buffer_, count * width);
-      array_->get(segment_of_rank_[at(rank)], count * particles_ * functions.begin, part);
-      const double* from = part.data();
-      for (const std::int64_t n : orbitals) {
-        double* const to = received[at(n)].data();
-        for (std::int64_t x = 0; x < width; ++x) to[x] += *from++;
-      }
+  /// Adds the part of this rank from a segment to the sums that it receives.
+  void receive(const FactorRounds::Segment& segment, std::vector<Buffer>& received) {
+    const AuxiliaryRange mine = part_of(communicator_.rank());
+    const std::int64_t width = particles_ * mine.count, count = segment.functions().count;
+    if (width == 0) return;
+    stop_reading(stop_);
+    const double* from = segment.read(count * particles_ * mine.begin, count * width, buffer_);
+    for (const std::int64_t n : orbitals(segment.rank(), segment.functions())) {
+      double* const to = received[at(n)].data();
+      for (std::int64_t x = 0; x < width; ++x) to[x] += *from++;
     }
   }
 
   Communicator& communicator_;
   const std::int64_t particles_, auxiliary_;
   const std::atomic<bool>* stop_;
-  std::int64_t step_;                                ///< orbitals of a rank in a round, at most
-  std::int64_t done_ = 0;                            ///< orbitals of each rank in the rounds before, at most
-  std::vector<std::vector<std::int64_t>> orbitals_;  ///< of each rank before the exchange
-  std::vector<std::size_t> segment_of_rank_;         ///< a rank that has no orbitals has no segment
-  std::unique_ptr<SharedArray> array_;
+  std::vector<std::vector<std::int64_t>> orbitals_;  ///< [rank]: the orbitals whose sums it has before the exchange
   Buffer buffer_;
 };
 
@@ -169,7 +127,7 @@ FactorSingles::FactorSingles(const FactorSource& factors, const std::array<std::
 }
 
 ClassOrbitals FactorSingles::all_virtuals(int s) const {
-  return {particles(s), 0, virtuals(s)};
+  return {particles_of(s), 0, virtuals(s)};
 }
 
 std::int64_t FactorSingles::thread_bytes() const {
@@ -184,9 +142,8 @@ void FactorSingles::add(int u, int s, std::int64_t n, const double* tau) {
   Buffer sum(at(v_u * auxiliary));
   std::fill_n(sum.data(), sum.size(), 0.0);
   for (std::int64_t i = 0; i < occupied(s); ++i) {
-    factors_.read_ov({holes(s), i, 1}, all_virtuals(s), of_i);
-    multiply_add(false, false, v_u, auxiliary, v_s, 1.0, tau + i * v_u * v_s, v_s, of_i.data(), auxiliary, sum.data(),
-                 auxiliary);
+    factors_.read_ov({holes_of(s), i, 1}, all_virtuals(s), of_i);
+    multiply_add(false, false, v_u, auxiliary, v_s, 1.0, tau + i * v_u * v_s, of_i.data(), sum.data());
   }
   add_to_sum(u, n, std::move(sum));
 }
@@ -196,10 +153,10 @@ void FactorSingles::add_exchange(int u, std::int64_t n, const double* t1) {
   if (o * v == 0) return;
   thread_local Buffer rows;
   const std::span<double> of_n = doubles(rows, o * auxiliary);
-  factors_.read_oo({holes(u), 0, o}, {holes(u), n, 1}, of_n);
+  factors_.read_oo({holes_of(u), 0, o}, {holes_of(u), n, 1}, of_n);
   Buffer sum(at(v * auxiliary));
   std::fill_n(sum.data(), sum.size(), 0.0);
-  multiply_add(true, false, v, auxiliary, o, -1.0, t1, v, of_n.data(), auxiliary, sum.data(), auxiliary);
+  multiply_add(true, false, v, auxiliary, o, -1.0, t1, of_n.data(), sum.data());
   add_to_sum(u, n, std::move(sum));
 }
 
@@ -215,7 +172,7 @@ void FactorSingles::add_to_sum(int u, std::int64_t n, Buffer part) {
 
 void FactorSingles::share(Communicator& communicator, std::int64_t buffer_bytes, const std::atomic<bool>* stop) {
   for (int u = 0; u < 2; ++u) {
-    SumExchange(communicator, virtuals(u), factors_.auxiliary(), buffer_bytes, stop).run(sums_[at(u)]);
+    SumExchange(communicator, virtuals(u), factors_.auxiliary(), stop).run(sums_[at(u)], buffer_bytes);
   }
   functions_ = part_of_rank(factors_.auxiliary(), communicator.rank(), communicator.size());
 }
@@ -238,7 +195,7 @@ void FactorSingles::add_band(int u, const FactorBand& band) {
     }
   }
   std::vector<double> part(at(count * v), 0.0);
-  multiply_add(false, false, count, v, width, 1.0, sums.data(), width, band.planes, v, part.data(), v);
+  multiply_add(false, false, count, v, width, 1.0, sums.data(), band.planes, part.data());
   const std::lock_guard lock(mutex_);
   for (std::int64_t k = 0; k < count; ++k) {
     double* const to = residual_[at(u)].data() + orbitals[at(k)] * v;

@@ -2,7 +2,7 @@
 
 #include "cxx/base/blas.hpp"
 #include "tce_tiles/checks/lambda_equation.hpp"
-#include "tce_tiles/checks/lambda_products.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/checks/sum_spins.hpp"
 
 /// The terms of the Lambda equation with two amplitudes. In the functions, p is the spin of hole n, r that of the other
@@ -58,13 +58,11 @@ void LambdaEquation::add_one_particle(int p, int r, std::int64_t n, const Lambda
   const std::int64_t o_r = o(r), v_p = v(p), v_r = v(r), page = v_p * v_r;
   double* const z = sums_.spin[at(p)].z.data() + n * v_p;
   for (std::int64_t i = 0; i < o_r; ++i) {
-    multiply_add(false, true, v_p, v_p, v_r, weight(p, r), lambda + i * page, v_r, t + i * page, v_r,
-                 part.g[at(p)].data(), v_p);
-    multiply_add(false, false, v_p, 1, v_r, 1.0, t + i * page, v_r, l1(r).data() + i * v_r, 1, z, 1);
+    multiply_add(false, true, v_p, v_p, v_r, weight(p, r), lambda + i * page, t + i * page, part.g[at(p)].data());
+    multiply_add(false, false, v_p, 1, v_r, 1.0, t + i * page, l1(r).data() + i * v_r, z);
   }
-  multiply_add(false, true, o_r, o_r, page, weight(p, r), lambda, page, t, page, part.h[at(r)].data(), o_r);
-  multiply_add(false, false, o_r, 1, page, 1.0, t, page, x(r).ov_ov[at(p)].data() + n * page, 1, part.q[at(r)].data(),
-               1);
+  multiply_add(false, true, o_r, o_r, page, weight(p, r), lambda, t, part.h[at(r)].data());
+  multiply_add(false, false, o_r, 1, page, 1.0, t, x(r).ov_ov[at(p)].data() + n * page, part.q[at(r)].data());
 }
 
 /// The terms in which n has the spin of x: y, w, the exchange with the other spin, and terms of (xn|bi) and (mj|xe).
@@ -77,10 +75,10 @@ void LambdaEquation::add_doubles(int s, int r, std::int64_t n, const LambdaSlabs
   double* const eta = part.eta[at(s)].data();
   double* const y = sums.y[at(r)].data() + n * o_r * v_r;
   for (std::int64_t i = 0; i < o_r; ++i) {
-    multiply_add(false, false, 1, v_r, v_s, 1.0, of_x.lambda1.data(), v_s, t + i * page, v_r, y + i * v_r, v_r);
+    multiply_add(false, false, 1, v_r, v_s, 1.0, of_x.lambda1.data(), t + i * page, y + i * v_r);
   }
-  multiply_add(false, true, o_r, o_r, page, weight(s, r), t, page, of_x.lambda2[at(r)].data(), page,
-               sums.w[at(r)].data() + n * o_r * o_r, o_r);
+  multiply_add(false, true, o_r, o_r, page, weight(s, r), t, of_x.lambda2[at(r)].data(),
+               sums.w[at(r)].data() + n * o_r * o_r);
   const double* const integrals = of_x.hole_vo[at(r)].data() + n * o_r * v_r;
   contract_last(problem_.restricted ? -2.0 : -1.0, o_r, v_s, v_r, lambda, integrals, eta);
   if (problem_.restricted) contract_first(1.0, o_r, v_r, v_s, lambda, integrals, eta);
@@ -88,10 +86,8 @@ void LambdaEquation::add_doubles(int s, int r, std::int64_t n, const LambdaSlabs
   double* const exchange = sums.exchange[at(r)].data() + n * v_r * v_r;
   Numbers ring(at(o_r * v_r), 0.0);  // sum_me t_nm^ea (mj|xe), [j,a]
   for (std::int64_t i = 0; i < o_r; ++i) {
-    multiply_add(true, false, v_r, v_r, v_s, 1.0, of_x.lambda2[at(r)].data() + i * page, v_r, t + i * page, v_r,
-                 exchange, v_r);
-    multiply_add(false, false, o_r, v_r, v_s, 1.0, of_x.oo_ov[at(r)].data() + i * o_r * v_s, v_s, t + i * page, v_r,
-                 ring.data(), v_r);
+    multiply_add(true, false, v_r, v_r, v_s, 1.0, of_x.lambda2[at(r)].data() + i * page, t + i * page, exchange);
+    multiply_add(false, false, o_r, v_r, v_s, 1.0, of_x.oo_ov[at(r)].data() + i * o_r * v_s, t + i * page, ring.data());
   }
   contract_last(1.0, o_r, v_s, v_r, lambda, ring.data(), eta);
 }
@@ -106,15 +102,13 @@ void LambdaEquation::add_ring_products(int p, int s, std::int64_t n, const Lambd
     for (std::int64_t i = 0; i < o(r); ++i) {
       const double* const t = slabs.t2[at(r)].data() + i * v_p * v(r);
       const std::int64_t of_i = i * v_s * v(r);
-      multiply_add(false, true, v_s, v_p, v(r), 1.0, of_x.mu[at(r)].data() + of_i, v(r), t, v(r), direct.data(), v_p);
+      multiply_add(false, true, v_s, v_p, v(r), 1.0, of_x.mu[at(r)].data() + of_i, t, direct.data());
       if (!problem_.restricted) continue;
-      multiply_add(false, true, v_s, v_p, v(r), 1.0, of_x.lambda2[at(r)].data() + of_i, v(r), t, v(r), exchange.data(),
-                   v_p);
+      multiply_add(false, true, v_s, v_p, v(r), 1.0, of_x.lambda2[at(r)].data() + of_i, t, exchange.data());
     }
   }
   const std::span<const double> of_n = row(p, n, memory);
-  multiply_add(false, false, v_s, auxiliary_, v_p, 1.0, direct.data(), v_p, of_n.data(), auxiliary_,
-               part.direct[at(s)].data(), auxiliary_);
+  multiply_add(false, false, v_s, auxiliary_, v_p, 1.0, direct.data(), of_n.data(), part.direct[at(s)].data());
   if (p != s) return;
   const Numbers& of_exchange = problem_.restricted ? exchange : direct;
   double* const to = sums_.spin[at(s)].exchange[at(s)].data() + n * v_s * v_s;
@@ -130,11 +124,9 @@ void LambdaEquation::add_rings(int p, int s, const LambdaSlabs& slabs, LambdaPar
     if (empty(p, r)) continue;
     for (std::int64_t m = 0; m < o(r); ++m) {
       const double* const t = slabs.t2[at(r)].data() + m * v_p * v(r);
-      multiply_add(true, true, o_s, v_p, v(r), 1.0, of_x.ov_oo[at(r)].data() + m * v(r) * o_s, o_s, t, v(r),
-                   direct.data(), v_p);
+      multiply_add(true, true, o_s, v_p, v(r), 1.0, of_x.ov_oo[at(r)].data() + m * v(r) * o_s, t, direct.data());
       if (r != s) continue;
-      multiply_add(false, true, o_s, v_p, v_s, 1.0, of_x.oo_ov[at(s)].data() + m * o_s * v_s, v_s, t, v_s,
-                   exchange.data(), v_p);
+      multiply_add(false, true, o_s, v_p, v_s, 1.0, of_x.oo_ov[at(s)].data() + m * o_s * v_s, t, exchange.data());
     }
   }
   const double* const lambda = slabs.lambda2[at(s)].data();

@@ -71,9 +71,8 @@ class LambdaCheck final : public SourceCheck {
     if (!right_slabs_) return false;
     SinglesProblem forms;
     right_slabs_->describe(forms);
-    for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    for (const Spin spin : distinct_spins(right_.header.restricted)) {
       const std::size_t s = spin_index(spin);
-      if (right_.header.restricted && spin == Spin::beta) continue;
       const bool is_empty = right_.header.size(hole_class(spin)) * right_.header.size(particle_class(spin)) == 0;
       if (!is_empty && !forms.has_exchange(s)) return false;
     }
@@ -122,8 +121,7 @@ LambdaProblem read_lambda_problem(const DenseInput& left, const DenseInput& righ
   problem.restricted = right.header.restricted;
   problem.t1 = read_t1(*right.arrays, right.header);
   problem.l1 = read_t1(*left.arrays, left.header);
-  for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    if (problem.restricted && spin == Spin::beta) continue;
+  for (const Spin spin : distinct_spins(problem.restricted)) {
     const std::size_t s = spin_index(spin);
     problem.occupied[s] = right.header.size(hole_class(spin));
     problem.virtuals[s] = right.header.size(particle_class(spin));

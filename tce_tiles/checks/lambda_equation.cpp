@@ -5,7 +5,7 @@
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/share_among_threads.hpp"
-#include "tce_tiles/checks/lambda_products.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
 
 namespace trifuse {
@@ -18,19 +18,20 @@ LambdaEquation::LambdaEquation(LambdaProblem problem, const SinglesSlabs& right,
       auxiliary_(factors.auxiliary()),
       most_doubles_(most_doubles) {}
 
-void LambdaEquation::allocate(LambdaSums& sums) const {
+template <typename Visit>
+void LambdaEquation::for_each_sum(LambdaSums& sums, Visit visit) const {
   for (int s = 0; s < spins(); ++s) {
     LambdaSums::OfSpin& of = sums.spin[at(s)];
-    of.eta.assign(at(v(s)), 0.0);
-    of.direct.assign(at(v(s) * auxiliary_), 0.0);
-    of.q.assign(at(o(s)), 0.0);
-    of.g.assign(at(v(s) * v(s)), 0.0);
-    of.h.assign(at(o(s) * o(s)), 0.0);
-    of.z.assign(at(o(s) * v(s)), 0.0);
+    visit(of.eta, v(s));
+    visit(of.direct, v(s) * auxiliary_);
+    visit(of.q, o(s));
+    visit(of.g, v(s) * v(s));
+    visit(of.h, o(s) * o(s));
+    visit(of.z, o(s) * v(s));
     for (int r = 0; r < spins(); ++r) {
-      of.y[at(r)].assign(at(o(s) * o(r) * v(r)), 0.0);
-      of.w[at(r)].assign(at(o(s) * o(r) * o(r)), 0.0);
-      of.exchange[at(r)].assign(at(o(s) * v(r) * v(r)), 0.0);
+      visit(of.y[at(r)], o(s) * o(r) * v(r));
+      visit(of.w[at(r)], o(s) * o(r) * o(r));
+      visit(of.exchange[at(r)], o(s) * v(r) * v(r));
     }
   }
 }
@@ -49,8 +50,8 @@ void LambdaEquation::visit_particles(int s, int threads, const std::atomic<bool>
       for (std::int64_t me = 0; me < holes * particles; ++me) {
         of_holes[at(me)] = all[at(me * auxiliary_ + band.begin + q)];
       }
-      multiply_add(true, false, particles, particles, holes, -1.0, t1(s).data(), particles, of_holes.data(), particles,
-                   planes.data() + q * particles * particles, particles);
+      multiply_add(true, false, particles, particles, holes, -1.0, t1(s).data(), of_holes.data(),
+                   planes.data() + q * particles * particles);
     }
     visit(band, planes.data());
   });
@@ -58,7 +59,7 @@ void LambdaEquation::visit_particles(int s, int threads, const std::atomic<bool>
 
 std::vector<double> LambdaEquation::run(int part, int parts, int threads, const std::atomic<bool>* stop) {
   prepare(threads, stop);
-  allocate(sums_);
+  for_each_sum(sums_, [](Numbers& each, std::int64_t size) { each.assign(at(size), 0.0); });
   std::vector<std::pair<int, std::int64_t>> jobs;
   for (int p = 0; p < spins(); ++p) {
     for (std::int64_t n = part; n < o(p) && v(p) > 0; n += parts) jobs.emplace_back(p, n);
@@ -71,7 +72,7 @@ std::vector<double> LambdaEquation::run(int part, int parts, int threads, const 
     for (int r = 0; r < spins(); ++r) add_ladder(s, r, part, parts, threads, stop);
   }
   std::vector<double> all;
-  sums_.for_each([&](const Numbers& each) { all.insert(all.end(), each.begin(), each.end()); });
+  for_each_sum(sums_, [&](const Numbers& each, std::int64_t) { all.insert(all.end(), each.begin(), each.end()); });
   sums_ = {};
   return all;
 }
@@ -113,8 +114,7 @@ LambdaEquation::Numbers LambdaEquation::fock_ov(int s) const {
   }
   for (std::int64_t n = 0; n < o(s) && v(s) > 0; ++n) {
     const std::span<const double> of_n = row(s, n, memory);
-    multiply_add(false, true, 1, v(s), width, 1.0, mean_field_.data(), width, of_n.data(), width,
-                 result.data() + n * v(s), v(s));
+    multiply_add(false, true, 1, v(s), width, 1.0, mean_field_.data(), of_n.data(), result.data() + n * v(s));
     multiply_add(false, true, o(s), v(s), width, -1.0, singles_oo_[at(s)].data() + n * width, o(s) * width, of_n.data(),
                  width, result.data(), v(s));
   }
@@ -126,8 +126,7 @@ LambdaEquation::Numbers LambdaEquation::fock_row(int s) const {
   const Combination& of_x = x(s);
   const std::int64_t width = auxiliary_;
   Numbers result(at(o(s)), 0.0), exchanged(at(o(s) * width), 0.0);
-  multiply_add(false, false, o(s), width, v(s), 1.0, t1(s).data(), v(s), of_x.of_virtuals.data(), width,
-               exchanged.data(), width);
+  multiply_add(false, false, o(s), width, v(s), 1.0, t1(s).data(), of_x.of_virtuals.data(), exchanged.data());
   for (std::int64_t i = 0; i < o(s); ++i) {
     double sum = dot(width, of_x.of_holes.data() + i * width, mean_field_.data());
     for (std::int64_t k = 0; k < o(s); ++k) {
@@ -170,12 +169,9 @@ LambdaEquation::Numbers LambdaEquation::sums_of_particles(int s, const LambdaSum
   const std::int64_t width = auxiliary_;
   Numbers result = sums.direct;
   add_scaled(1.0, of_x.direct.data(), result);
-  multiply_add(false, false, v(s), width, 1, 1.0, of_x.lambda1.data(), 1, mean_field_.data(), width, result.data(),
-               width);
-  multiply_add(true, false, v(s), width, o(s), -1.0, l1(s).data(), v(s), of_x.of_holes.data(), width, result.data(),
-               width);
-  multiply_add(false, false, v(s), width, v(s), -1.0, sums.g.data(), v(s), of_x.of_virtuals.data(), width,
-               result.data(), width);
+  multiply_add(false, false, v(s), width, 1, 1.0, of_x.lambda1.data(), mean_field_.data(), result.data());
+  multiply_add(true, false, v(s), width, o(s), -1.0, l1(s).data(), of_x.of_holes.data(), result.data());
+  multiply_add(false, false, v(s), width, v(s), -1.0, sums.g.data(), of_x.of_virtuals.data(), result.data());
   return result;
 }
 
@@ -184,15 +180,13 @@ LambdaEquation::Numbers LambdaEquation::sums_of_holes(int s, const LambdaSums::O
   const Combination& of_x = x(s);
   const std::int64_t width = auxiliary_;
   Numbers result(at(o(s) * width), 0.0), memory;
-  multiply_add(false, false, o(s), width, v(s), -1.0, sums.z.data(), v(s), of_x.of_virtuals.data(), width,
-               result.data(), width);
-  multiply_add(true, false, o(s), width, o(s), 1.0, sums.h.data(), o(s), of_x.of_holes.data(), width, result.data(),
-               width);
+  multiply_add(false, false, o(s), width, v(s), -1.0, sums.z.data(), of_x.of_virtuals.data(), result.data());
+  multiply_add(true, false, o(s), width, o(s), 1.0, sums.h.data(), of_x.of_holes.data(), result.data());
   Numbers singles(at(o(s)), 0.0);  // sum_a lambda_xa t_ma
-  multiply_add(false, false, o(s), 1, v(s), 1.0, t1(s).data(), v(s), of_x.lambda1.data(), 1, singles.data(), 1);
+  multiply_add(false, false, o(s), 1, v(s), 1.0, t1(s).data(), of_x.lambda1.data(), singles.data());
   for (std::int64_t n = 0; n < o(s); ++n) {
-    multiply_add(false, false, 1, width, v(s), -1.0, of_x.lambda1.data(), v(s),
-                 singles_vo_[at(s)].data() + n * v(s) * width, width, result.data() + n * width, width);
+    multiply_add(false, false, 1, width, v(s), -1.0, of_x.lambda1.data(), singles_vo_[at(s)].data() + n * v(s) * width,
+                 result.data() + n * width);
     multiply_add(false, false, 1, width, o(s), 1.0, singles.data(), o(s), singles_oo_[at(s)].data() + n * width,
                  o(s) * width, result.data() + n * width, width);
   }
@@ -202,8 +196,8 @@ LambdaEquation::Numbers LambdaEquation::sums_of_holes(int s, const LambdaSums::O
       multiply_add(false, false, o(s), width, v(r), -1.0, sums.y[at(r)].data() + i * v(r), o(r) * v(r), of_i.data(),
                    width, result.data(), width);
     }
-    multiply_add(false, false, o(s), width, o(r) * o(r), 1.0, sums.w[at(r)].data(), o(r) * o(r),
-                 hole_pairs_[at(r)].data(), width, result.data(), width);
+    multiply_add(false, false, o(s), width, o(r) * o(r), 1.0, sums.w[at(r)].data(), hole_pairs_[at(r)].data(),
+                 result.data());
   }
   return result;
 }
@@ -216,8 +210,7 @@ LambdaEquation::Numbers LambdaEquation::coulomb_sums(const LambdaSums& sums) con
     const LambdaSums::OfSpin& of = sums.spin[at(s)];
     for (std::int64_t m = 0; m < o(s) && v(s) > 0; ++m) {
       const std::span<const double> of_m = row(s, m, memory);
-      multiply_add(false, false, 1, width, v(s), both(), of.z.data() + m * v(s), v(s), of_m.data(), width,
-                   result.data(), width);
+      multiply_add(false, false, 1, width, v(s), both(), of.z.data() + m * v(s), of_m.data(), result.data());
       for (std::int64_t j = 0; j < o(s); ++j) {
         add_scaled(-both() * of.h[at(j * o(s) + m)], hole_pairs_[at(s)].data() + (m * o(s) + j) * width, result);
       }
@@ -228,10 +221,9 @@ LambdaEquation::Numbers LambdaEquation::coulomb_sums(const LambdaSums& sums) con
 
 LambdaResidual LambdaEquation::residual(std::span<const double> sums, int threads, const std::atomic<bool>* stop) {
   LambdaSums all;
-  allocate(all);
-  all.for_each([&](Numbers& each) {
-    std::copy_n(sums.begin(), each.size(), each.begin());
-    sums = sums.subspan(each.size());
+  for_each_sum(all, [&](Numbers& each, std::int64_t size) {
+    each.assign(sums.begin(), sums.begin() + size);
+    sums = sums.subspan(at(size));
   });
   const std::int64_t width = auxiliary_;
   std::array<Numbers, 2> eta, particles, holes;
@@ -264,12 +256,10 @@ LambdaResidual LambdaEquation::residual(std::span<const double> sums, int thread
     });
   }
   for (int s = 0; s < spins(); ++s) {
-    multiply_add(false, true, 1, v(s), width, 1.0, coulomb.data(), width, x(s).of_virtuals.data(), width,
-                 eta[at(s)].data(), v(s));
+    multiply_add(false, true, 1, v(s), width, 1.0, coulomb.data(), x(s).of_virtuals.data(), eta[at(s)].data());
     for (std::int64_t m = 0; m < o(s) && v(s) > 0; ++m) {
       const std::span<const double> of_m = row(s, m, memory);
-      multiply_add(false, true, 1, v(s), width, 1.0, holes[at(s)].data() + m * width, width, of_m.data(), width,
-                   eta[at(s)].data(), v(s));
+      multiply_add(false, true, 1, v(s), width, 1.0, holes[at(s)].data() + m * width, of_m.data(), eta[at(s)].data());
     }
   }
   return problem_.largest_step(eta);

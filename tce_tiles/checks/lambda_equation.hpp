@@ -51,17 +51,6 @@ struct LambdaSums {
         exchange;  ///< by the other spin: products of two amplitudes for (mc|be), [m,b,e]
   };
   std::array<OfSpin, 2> spin;
-
-  /// Calls `visit` for each array, always in the same order.
-  template <typename Visit>
-  void for_each(Visit visit) {
-    for (OfSpin& of : spin) {
-      for (auto* each : {&of.eta, &of.direct, &of.q, &of.g, &of.h, &of.z, &of.y[0], &of.y[1], &of.w[0], &of.w[1],
-                         &of.exchange[0], &of.exchange[1]}) {
-        visit(*each);
-      }
-    }
-  }
 };
 
 /// Evaluates the equation with integrals from factors. Order of calls: run() for each part, residual() with the sum of
@@ -107,7 +96,9 @@ class LambdaEquation {
   /// B_an of hole n as [a,Q].
   void particle_row(int s, std::int64_t n, Numbers& out) const;
 
-  void allocate(LambdaSums& sums) const;
+  /// Calls `visit(array, size)` for each array of `sums`, always in the same order.
+  template <typename Visit>
+  void for_each_sum(LambdaSums& sums, Visit visit) const;
   void prepare(int threads, const std::atomic<bool>* stop);
   void prepare_holes(int s);
   void prepare_amplitudes(int s, const std::atomic<bool>* stop);

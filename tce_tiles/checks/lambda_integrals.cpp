@@ -4,7 +4,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/checks/lambda_equation.hpp"
-#include "tce_tiles/checks/lambda_products.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/checks/sum_spins.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
 
@@ -40,12 +40,12 @@ void LambdaEquation::prepare_holes(int s) {
   for (std::int64_t k = 0; k < o(s); ++k) {
     const double x_k = of_x.x[at(k)];
     const std::span<const double> factors = row(s, k, memory);
-    multiply_add(false, false, o(s), auxiliary_, v(s), 1.0, t1(s).data(), v(s), factors.data(), auxiliary_,
-                 singles.data() + k * o(s) * auxiliary_, auxiliary_);
+    multiply_add(false, false, o(s), auxiliary_, v(s), 1.0, t1(s).data(), factors.data(),
+                 singles.data() + k * o(s) * auxiliary_);
     add_scaled(x_k, factors.data(), of_x.of_virtuals);
     add_scaled(x_k, l1(s).data() + k * v(s), of_x.lambda1);
-    multiply_add(false, false, 1, auxiliary_, v(s), both(), t1(s).data() + k * v(s), v(s), factors.data(), auxiliary_,
-                 mean_field_.data(), auxiliary_);
+    multiply_add(false, false, 1, auxiliary_, v(s), both(), t1(s).data() + k * v(s), factors.data(),
+                 mean_field_.data());
   }
   add_scaled(1.0, singles.data(), pairs);
   for (std::int64_t k = 0; k < o(s); ++k) {
@@ -79,23 +79,22 @@ void LambdaEquation::prepare_integrals(int r, std::int64_t m, std::array<Numbers
   Numbers& particles = memory[1];
   particle_row(r, m, particles);
   Numbers coulomb(at(width), 0.0);
-  multiply_add(false, false, 1, width, v(r), both(), l1(r).data() + m * v(r), v(r), particles.data(), width,
-               coulomb.data(), width);
+  multiply_add(false, false, 1, width, v(r), both(), l1(r).data() + m * v(r), particles.data(), coulomb.data());
   for (int s = 0; s < spins(); ++s) {
     Combination& of_x = x(s);
     const std::int64_t o_s = o(s), v_s = v(s);
-    multiply_add(false, true, v(r), o_s, width, 1.0, of_m.data(), width, of_x.of_holes.data(), width,
-                 of_x.ov_oo[at(r)].data() + m * v(r) * o_s, o_s);
-    multiply_add(false, true, v(r), v_s, width, 1.0, of_m.data(), width, of_x.of_virtuals.data(), width,
-                 of_x.ov_ov[at(r)].data() + m * v(r) * v_s, v_s);
-    multiply_add(false, true, o(r), v_s, width, 1.0, hole_pairs_[at(r)].data() + m * o(r) * width, width,
-                 of_x.of_virtuals.data(), width, of_x.oo_ov[at(r)].data() + m * o(r) * v_s, v_s);
+    multiply_add(false, true, v(r), o_s, width, 1.0, of_m.data(), of_x.of_holes.data(),
+                 of_x.ov_oo[at(r)].data() + m * v(r) * o_s);
+    multiply_add(false, true, v(r), v_s, width, 1.0, of_m.data(), of_x.of_virtuals.data(),
+                 of_x.ov_ov[at(r)].data() + m * v(r) * v_s);
+    multiply_add(false, true, o(r), v_s, width, 1.0, hole_pairs_[at(r)].data() + m * o(r) * width,
+                 of_x.of_virtuals.data(), of_x.oo_ov[at(r)].data() + m * o(r) * v_s);
     multiply_add(false, true, o_s, v(r), width, 1.0, of_x.of_holes.data(), width, particles.data(), width,
                  of_x.hole_vo[at(r)].data() + m * v(r), o(r) * v(r));
     if (empty(s, r)) continue;
     Numbers direct(at(v_s * width), 0.0);
-    multiply_add(false, false, v_s, width, v(r), 1.0, of_x.mu[at(r)].data() + m * v_s * v(r), v(r), particles.data(),
-                 width, direct.data(), width);
+    multiply_add(false, false, v_s, width, v(r), 1.0, of_x.mu[at(r)].data() + m * v_s * v(r), particles.data(),
+                 direct.data());
     const std::lock_guard lock(mutex_);
     add_scaled(1.0, direct.data(), of_x.direct);
   }
@@ -118,8 +117,8 @@ void LambdaEquation::prepare(int threads, const std::atomic<bool>* stop) {
       Numbers of_q(at(holes * particles));
       for (std::int64_t q = 0; q < band.count; ++q) {
         std::fill(of_q.begin(), of_q.end(), 0.0);
-        multiply_add(false, true, holes, particles, particles, 1.0, t1(s).data(), particles,
-                     band.planes + q * particles * particles, particles, of_q.data(), particles);
+        multiply_add(false, true, holes, particles, particles, 1.0, t1(s).data(),
+                     band.planes + q * particles * particles, of_q.data());
         for (std::size_t na = 0; na < of_q.size(); ++na) singles[na * at(auxiliary_) + at(band.begin + q)] = of_q[na];
       }
     });

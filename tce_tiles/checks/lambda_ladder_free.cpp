@@ -1,11 +1,12 @@
 #include "tce_tiles/checks/lambda_ladder_free.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "cxx/base/blas.hpp"
 #include "cxx/base/share_among_threads.hpp"
-#include "tce_tiles/checks/lambda_products.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
 
 namespace trifuse {
@@ -16,59 +17,44 @@ LambdaLadderFree::LambdaLadderFree(LambdaProblem problem, const DenseSlabs& righ
   for (int s = 0; s < spins(); ++s) x_[at(s)] = problem_.combination(s);
 }
 
-/// The arrays of a pass that parts add up, always in the same order.
-std::vector<LambdaLadderFree::Numbers*> LambdaLadderFree::sums_of(int pass) {
-  std::vector<Numbers*> all;
-  for (std::size_t s = 0; s < 2; ++s) {
-    First& a = first_[s];
-    Second& b = second_[s];
-    Third& c = third_[s];
-    if (pass == 0) all.insert(all.end(), {&a.nu, &a.g, &a.h, &a.p, &a.q, &a.k, &a.j, &a.m, &a.xo_vv});
-    if (pass == 1) all.insert(all.end(), {&b.b, &b.n, &b.eta});
-    if (pass == 2) all.insert(all.end(), {&c.k, &c.eta});
-    for (std::size_t kind = 0; kind < 2; ++kind) {
-      if (pass == 0) all.insert(all.end(), {&a.lambda_x[kind], &a.xv_oo[kind], &a.ov_xo[kind], &a.xv_ov[kind]});
-      if (pass == 1) all.insert(all.end(), {&b.direct[kind], &b.other[kind]});
+std::vector<LambdaLadderFree::Sum> LambdaLadderFree::sums_of(int pass) {
+  std::vector<Sum> all;
+  const auto add = [&all](std::initializer_list<Numbers*> arrays, std::int64_t size) {
+    for (Numbers* each : arrays) all.push_back({each, at(size)});
+  };
+  for (int s = 0; s < spins(); ++s) {
+    const std::int64_t o_s = o(s), v_s = v(s);
+    First& a = first_[at(s)];
+    Second& b = second_[at(s)];
+    Third& c = third_[at(s)];
+    if (pass == 0) {
+      add({&a.nu, &a.k, &a.j}, o_s * v_s);
+      add({&a.g, &a.p}, v_s * v_s);
+      add({&a.h, &a.q, &a.m}, o_s * o_s);
+      add({&a.xo_vv}, o_s * v_s * v_s);
+    }
+    if (pass == 1) add({&b.b, &b.n}, o_s * v_s);
+    if (pass == 2) add({&c.k}, v_s * v_s);
+    if (pass > 0) add({pass == 1 ? &b.eta : &c.eta}, v_s);
+    for (int kind = 0; kind < 2; ++kind) {
+      const std::int64_t o_r = o(other(s, kind)), v_r = v(other(s, kind));
+      if (pass == 0) {
+        add({&a.lambda_x[at(kind)]}, o_r * v_s * v_r);
+        add({&a.xv_oo[at(kind)]}, v_s * o_r * o_r);
+        add({&a.ov_xo[at(kind)]}, o_r * v_r * o_s);
+        add({&a.xv_ov[at(kind)]}, v_s * o_r * v_r);
+      } else if (pass == 1 && has_integrals(kind)) {
+        add({&b.direct[at(kind)]}, o_s * v_s * v_r);
+        add({&b.other[at(kind)]}, o_s * v_r * v_r);
+      }
     }
   }
   return all;
 }
 
-void LambdaLadderFree::allocate(int pass) {
-  for (int s = 0; s < spins(); ++s) {
-    const std::size_t ov = at(o(s) * v(s)), vv = at(v(s) * v(s)), oo = at(o(s) * o(s));
-    First& a = first_[at(s)];
-    Second& b = second_[at(s)];
-    Third& c = third_[at(s)];
-    if (pass == 0) {
-      for (Numbers* each : {&a.nu, &a.k, &a.j}) each->assign(ov, 0.0);
-      for (Numbers* each : {&a.g, &a.p}) each->assign(vv, 0.0);
-      for (Numbers* each : {&a.h, &a.q, &a.m}) each->assign(oo, 0.0);
-      a.xo_vv.assign(at(o(s)) * vv, 0.0);
-    } else if (pass == 1) {
-      for (Numbers* each : {&b.b, &b.n}) each->assign(ov, 0.0);
-      b.eta.assign(at(v(s)), 0.0);
-    } else {
-      c.k.assign(vv, 0.0);
-      c.eta.assign(at(v(s)), 0.0);
-    }
-    for (int kind = 0; kind < 2; ++kind) {
-      const int r = other(s, kind);
-      if (pass == 0) {
-        a.lambda_x[at(kind)].assign(at(o(r) * v(s) * v(r)), 0.0);
-        a.xv_oo[at(kind)].assign(at(v(s) * o(r) * o(r)), 0.0);
-        a.ov_xo[at(kind)].assign(at(o(r) * v(r) * o(s)), 0.0);
-        a.xv_ov[at(kind)].assign(at(v(s) * o(r) * v(r)), 0.0);
-      } else if (pass == 1 && has_integrals(kind)) {
-        b.direct[at(kind)].assign(at(o(s) * v(s) * v(r)), 0.0);
-        b.other[at(kind)].assign(at(o(s) * v(r) * v(r)), 0.0);
-      }
-    }
-  }
-}
-
 std::vector<double> LambdaLadderFree::run(int pass, int part, int parts, int threads, const std::atomic<bool>* stop) {
-  allocate(pass);
+  const std::vector<Sum> sums = sums_of(pass);
+  for (const Sum& each : sums) each.numbers->assign(each.size, 0.0);
   if (pass == 2) {
     for (int u = 0; u < spins(); ++u) {
       for (int kind = 0; kind < 2; ++kind) {
@@ -87,14 +73,14 @@ std::vector<double> LambdaLadderFree::run(int pass, int part, int parts, int thr
     });
   }
   std::vector<double> all;
-  for (const Numbers* each : sums_of(pass)) all.insert(all.end(), each->begin(), each->end());
+  for (const Sum& each : sums) all.insert(all.end(), each.numbers->begin(), each.numbers->end());
   return all;
 }
 
 void LambdaLadderFree::accept(int pass, std::span<const double> sums) {
-  for (Numbers* each : sums_of(pass)) {
-    std::copy_n(sums.begin(), each->size(), each->begin());
-    sums = sums.subspan(each->size());
+  for (const Sum& each : sums_of(pass)) {
+    std::copy_n(sums.begin(), each.size, each.numbers->begin());
+    sums = sums.subspan(each.size);
   }
   if (pass == 0) finish_first();
 }
@@ -107,9 +93,9 @@ void LambdaLadderFree::finish_first() {
     sigma_[at(s)] = l1(s);
     add_scaled(-1.0, of.nu.data(), sigma_[at(s)]);
     d_[at(s)] = of.g;
-    multiply_add(true, false, v_s, v_s, o_s, -1.0, of.nu.data(), v_s, t1(s).data(), v_s, d_[at(s)].data(), v_s);
+    multiply_add(true, false, v_s, v_s, o_s, -1.0, of.nu.data(), t1(s).data(), d_[at(s)].data());
     e_[at(s)] = of.h;
-    multiply_add(false, true, o_s, o_s, v_s, -1.0, of.nu.data(), v_s, t1(s).data(), v_s, e_[at(s)].data(), o_s);
+    multiply_add(false, true, o_s, o_s, v_s, -1.0, of.nu.data(), t1(s).data(), e_[at(s)].data());
     if (problem_.restricted) {
       for (auto* each : {&of.xv_oo, &of.ov_xo, &of.xv_ov}) (*each)[0] = (*each)[1];
     }
@@ -123,8 +109,7 @@ void LambdaLadderFree::finish_first() {
       // Antisymmetrised (ij|ab) contains the other term of equal spins.
       if (is_asym(problem_.asym_oovv, s, kind)) continue;
       const Numbers& w = sigma_[at(other(s, kind))];
-      multiply_add(false, false, v_s, 1, std::ssize(w), 1.0, of.xv_ov[at(kind)].data(), std::ssize(w), w.data(), 1,
-                   coulomb.data(), 1);
+      multiply_add(false, false, v_s, 1, std::ssize(w), 1.0, of.xv_ov[at(kind)].data(), w.data(), coulomb.data());
     }
     contract_first(-1.0, o_s, v_s, v_s, of.xo_vv.data(), sigma_[at(s)].data(), coulomb.data());
     if (!is_asym(problem_.asym_ovoo, s, 0)) {
@@ -190,18 +175,17 @@ void LambdaLadderFree::add_ovvv(int u, int kind, std::int64_t first, std::int64_
       const Second& factors = second_[at(u)];
       if (!asym) {
         multiply_add(false, false, 1, v_r, count * v_r, 1.0, factors.direct[at(kind)].data() + (n * v_u + first) * v_r,
-                     count * v_r, integrals, v_r, direct.data(), v_r);
+                     integrals, direct.data());
       }
-      multiply_add(false, false, count, 1, page, 1.0, integrals, page, factors.other[at(kind)].data() + n * page, 1,
-                   other.data(), 1);
+      multiply_add(false, false, count, 1, page, 1.0, integrals, factors.other[at(kind)].data() + n * page,
+                   other.data());
       for (std::int64_t f = 0; f < count; ++f) {
         const double* const of_f = integrals + f * page;
         add_scaled(problem_.both() * t1(u)[at(n * v_u + first + f)], of_f, k_direct);
         double* const x = of_x.data() + (begin + f) * page;
         for (std::int64_t ea = 0; ea < page; ++ea) x[ea] += x_[at(u)][at(n)] * of_f[ea];
         if (exchange) {
-          multiply_add(false, false, 1, v_r, v_r, 1.0, t1(u).data() + n * v_u, v_r, of_f, v_r,
-                       k_exchange.data() + f * v_r, v_r);
+          multiply_add(false, false, 1, v_r, v_r, 1.0, t1(u).data() + n * v_u, of_f, k_exchange.data() + f * v_r);
         }
       }
     }
@@ -257,20 +241,20 @@ LambdaLadderFree::Numbers LambdaLadderFree::final_eta(int s, Numbers& big_n, Num
     for (std::int64_t j = 0; j < o_s; ++j) f_oo[at(m * o_s + j)] = problem_.fock_element(s, m, j);
   }
   Numbers big_x = f_vv, big_y = f_oo;
-  multiply_add(true, false, v_s, v_s, o_s, -1.0, t.data(), v_s, f_ov.data(), v_s, big_x.data(), v_s);
-  multiply_add(false, true, o_s, o_s, v_s, 1.0, f_ov.data(), v_s, t.data(), v_s, big_y.data(), o_s);
+  multiply_add(true, false, v_s, v_s, o_s, -1.0, t.data(), f_ov.data(), big_x.data());
+  multiply_add(false, true, o_s, o_s, v_s, 1.0, f_ov.data(), t.data(), big_y.data());
   add_scaled(2.0, third_[at(s)].k.data(), big_x);
   add_scaled(-1.0, of.p.data(), big_x);
   add_scaled(2.0, of.m.data(), big_y);
   add_scaled(1.0, of.q.data(), big_y);
   big_n = second_[at(s)].n;
   add_scaled(1.0, of.j.data(), big_n);
-  multiply_add(false, true, o_s, v_s, v_s, 1.0, t.data(), v_s, big_x.data(), v_s, big_n.data(), v_s);
-  multiply_add(true, false, o_s, v_s, o_s, -1.0, big_y.data(), o_s, t.data(), v_s, big_n.data(), v_s);
+  multiply_add(false, true, o_s, v_s, v_s, 1.0, t.data(), big_x.data(), big_n.data());
+  multiply_add(true, false, o_s, v_s, o_s, -1.0, big_y.data(), t.data(), big_n.data());
   big_b = second_[at(s)].b;
   Numbers singles(at(o_s * o_s), 0.0);
-  multiply_add(false, true, o_s, o_s, v_s, 2.0, t.data(), v_s, l.data(), v_s, singles.data(), o_s);
-  multiply_add(false, false, o_s, v_s, o_s, 1.0, singles.data(), o_s, t.data(), v_s, big_b.data(), v_s);
+  multiply_add(false, true, o_s, o_s, v_s, 2.0, t.data(), l.data(), singles.data());
+  multiply_add(false, false, o_s, v_s, o_s, 1.0, singles.data(), t.data(), big_b.data());
   // Scalars are sums over both spins.
   double lt = 0.0, nt = 0.0, tf = 0.0, tk = 0.0;
   for (int r = 0; r < spins(); ++r) {
@@ -321,8 +305,7 @@ LambdaResidual LambdaLadderFree::residual() const {
       const int r = other(s, kind);
       const std::int64_t o_r = o(r);
       contract_last(-1.0, o_r, v(s), v(r), of.lambda_x[at(kind)].data(), big_n[at(r)].data(), sum.data());
-      multiply_add(false, false, v(s), 1, o_r * v(r), 1.0, of.xv_ov[at(kind)].data(), o_r * v(r), big_b[at(r)].data(),
-                   1, sum.data(), 1);
+      multiply_add(false, false, v(s), 1, o_r * v(r), 1.0, of.xv_ov[at(kind)].data(), big_b[at(r)].data(), sum.data());
       for (std::int64_t c = 0; c < v(s); ++c) {
         for (std::int64_t nj = 0; nj < o_r * o_r; ++nj) {
           sum[at(c)] -= e_[at(r)][at(nj % o_r * o_r + nj / o_r)] * of.xv_oo[at(kind)][at(c * o_r * o_r + nj)];

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -103,8 +104,13 @@ class LambdaLadderFree {
     return problem_.restricted || (kind == 0 && !is_asym(asym, p, kind));
   }
 
-  std::vector<Numbers*> sums_of(int pass);
-  void allocate(int pass);
+  /// An array that parts add up, and its size.
+  struct Sum {
+    Numbers* numbers;
+    std::size_t size;
+  };
+  /// The arrays of a pass that parts add up, always in the same order.
+  std::vector<Sum> sums_of(int pass);
 
   /// Reads t2 and lambda2 of hole n of spin p, antisymmetric for equal spins.
   void read(int p, int kind, std::int64_t n, LambdaSlabs& slabs) const;

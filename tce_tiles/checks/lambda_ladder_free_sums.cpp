@@ -2,7 +2,7 @@
 
 #include "cxx/base/blas.hpp"
 #include "tce_tiles/checks/lambda_ladder_free.hpp"
-#include "tce_tiles/checks/lambda_products.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 
 /// The sums over the occupied orbitals n of the amplitudes.
 namespace trifuse {
@@ -68,10 +68,9 @@ void LambdaLadderFree::add_first(int p, std::int64_t n, LambdaSlabs& slabs) {
     for (Numbers* each : {&of_p.g, &of_p.p}) each->assign(at(v_p * v_p), 0.0);
     for (Numbers* each : {&of_other.h, &of_other.q, &of_other.m}) each->assign(at(o_r * o_r), 0.0);
     for (std::int64_t i = 0; i < o_r; ++i) {
-      multiply_add(false, true, v_p, v_p, v_r, weight, lambda + i * page, v_r, t.data() + i * page, v_r, of_p.g.data(),
-                   v_p);
+      multiply_add(false, true, v_p, v_p, v_r, weight, lambda + i * page, t.data() + i * page, of_p.g.data());
     }
-    multiply_add(false, true, o_r, o_r, page, weight, lambda, page, t.data(), page, of_other.h.data(), o_r);
+    multiply_add(false, true, o_r, o_r, page, weight, lambda, t.data(), of_other.h.data());
     add_singles(1.0, p, kind, n, t);
     add_first_ovov(p, kind, n, t, of_p, of_other);
     if (has_integrals(kind)) add_first_ovoo(p, kind, n, of_other);
@@ -135,12 +134,11 @@ void LambdaLadderFree::add_first_ovoo(int p, int kind, std::int64_t n, First& of
   const std::int64_t o_r = o(r), v_p = v(p), page = o_r * o_r;
   Numbers integrals(at(v_p * page));  // (nf|mi) as [f,m,i]
   right_.read_ovoo(p, r, n, integrals);
-  multiply_add(false, false, 1, page, v_p, problem_.both(), t1(p).data() + n * v_p, v_p, integrals.data(), page,
-               of_other.m.data(), page);
+  multiply_add(false, false, 1, page, v_p, problem_.both(), t1(p).data() + n * v_p, integrals.data(),
+               of_other.m.data());
   double* const to_x = first_[at(r)].ov_xo[at(kind)].data() + n * v_p * o_r;
   for (std::int64_t b = 0; b < v_p; ++b) {
-    multiply_add(false, false, 1, o_r, o_r, 1.0, x_[at(r)].data(), o_r, integrals.data() + b * page, o_r,
-                 to_x + b * o_r, o_r);
+    multiply_add(false, false, 1, o_r, o_r, 1.0, x_[at(r)].data(), integrals.data() + b * page, to_x + b * o_r);
   }
   const bool exchange = has_exchange(problem_.asym_ovoo, p, kind);
   for (std::int64_t e = 0; exchange && e < v_p; ++e) {
@@ -181,17 +179,15 @@ LambdaLadderFree::Numbers LambdaLadderFree::dressed_holes(int s, int kind, std::
   const First& of_x = first_[at(s)];
   const double* const t_i = t1(s).data() + i * v_s;
   Numbers holes(at(o_r * o_r), 0.0), pairs(at(o_r * v_r), 0.0);  // [n,j]; sum_e t_ie (xe|nf), [n,f]
-  multiply_add(false, false, 1, o_r * o_r, v_s, 2.0, t_i, v_s, of_x.xv_oo[at(kind)].data(), o_r * o_r, holes.data(),
-               o_r * o_r);
-  multiply_add(false, false, 1, o_r * v_r, v_s, kind == 0 ? 1.0 : 2.0, t_i, v_s, of_x.xv_ov[at(kind)].data(), o_r * v_r,
-               pairs.data(), o_r * v_r);
+  multiply_add(false, false, 1, o_r * o_r, v_s, 2.0, t_i, of_x.xv_oo[at(kind)].data(), holes.data());
+  multiply_add(false, false, 1, o_r * v_r, v_s, kind == 0 ? 1.0 : 2.0, t_i, of_x.xv_ov[at(kind)].data(), pairs.data());
   // For equal spins <xn||ej> contains this term.
   for (std::int64_t nf = 0; kind == 1 && nf < o_r * v_r; ++nf) {
     pairs[at(nf)] += 2.0 * of_x.ov_xo[at(kind)][at(nf * o(s) + i)];
   }
-  multiply_add(false, true, o_r, o_r, v_r, 1.0, pairs.data(), v_r, t1(r).data(), v_r, holes.data(), o_r);
+  multiply_add(false, true, o_r, o_r, v_r, 1.0, pairs.data(), t1(r).data(), holes.data());
   Numbers result(at(o_r * v_r), 0.0);
-  multiply_add(true, false, o_r, v_r, o_r, 1.0, holes.data(), o_r, t1(r).data(), v_r, result.data(), v_r);
+  multiply_add(true, false, o_r, v_r, o_r, 1.0, holes.data(), t1(r).data(), result.data());
   return result;
 }
 
@@ -215,26 +211,26 @@ void LambdaLadderFree::add_second_of_x(int s, int kind, std::int64_t n, const La
   Numbers singles(at(o_r * v_r), 0.0);                             // sum_a lambda_xj^ab t_na, [j,b]
   Numbers pairs(at(o_r * o_r), 0.0), doubles(at(o_r * o_r), 0.0);  // sum_ab lambda_xj^ab t_na t_mb, [m,j]; with tau_-
   for (std::int64_t j = 0; j < o_r; ++j) {
-    multiply_add(false, false, 1, v_r, v_s, 1.0, t_n, v_s, lambda_x + j * page, v_r, singles.data() + j * v_r, v_r);
+    multiply_add(false, false, 1, v_r, v_s, 1.0, t_n, lambda_x + j * page, singles.data() + j * v_r);
   }
-  multiply_add(false, true, o_r, o_r, v_r, 1.0, t1(r).data(), v_r, singles.data(), v_r, pairs.data(), o_r);
-  multiply_add(false, true, o_r, o_r, page, kind == 0 ? 0.5 : 1.0, tau, page, lambda_x, page, doubles.data(), o_r);
+  multiply_add(false, true, o_r, o_r, v_r, 1.0, t1(r).data(), singles.data(), pairs.data());
+  multiply_add(false, true, o_r, o_r, page, kind == 0 ? 0.5 : 1.0, tau, lambda_x, doubles.data());
   add_scaled(-2.0, pairs.data(), doubles);
   Numbers ovoo(at(v_s * o_r * o_r)), ovov(at(v_s * o_r * v_r)), a(at(o_r * v_r), 0.0);
   right_.read_ovoo(s, r, n, ovoo);
   right_.read_ovov(s, r, n, ovov);
   multiply_add(false, false, v_s, 1, o_r * o_r, is_asym(problem_.asym_ovoo, s, kind) ? 0.5 : 1.0, ovoo.data(),
-               o_r * o_r, doubles.data(), 1, eta.data(), 1);
-  multiply_add(false, false, o_r, v_r, o_r, 1.0, pairs.data(), o_r, t1(r).data(), v_r, a.data(), v_r);
+               doubles.data(), eta.data());
+  multiply_add(false, false, o_r, v_r, o_r, 1.0, pairs.data(), t1(r).data(), a.data());
   multiply_add(false, false, v_s, 1, o_r * v_r, is_asym(problem_.asym_ovov, s, kind) ? -1.0 : -2.0, ovov.data(),
-               o_r * v_r, a.data(), 1, eta.data(), 1);
+               a.data(), eta.data());
   if (kind == 0) return;
   // The factors of (nc|be), c of the spin s, as [b,e].
   double* const factors = second_[at(s)].other[1].data() + n * v_r * v_r;
   for (std::int64_t j = 0; j < o_r; ++j) {
-    multiply_add(true, false, v_r, v_r, v_s, -1.0, lambda_x + j * page, v_r, tau + j * page, v_r, factors, v_r);
+    multiply_add(true, false, v_r, v_r, v_s, -1.0, lambda_x + j * page, tau + j * page, factors);
   }
-  multiply_add(true, false, v_r, v_r, o_r, 2.0, singles.data(), v_r, t1(r).data(), v_r, factors, v_r);
+  multiply_add(true, false, v_r, v_r, o_r, 2.0, singles.data(), t1(r).data(), factors);
   for (std::int64_t be = 0; be < v_r * v_r; ++be) factors[be] += x_[at(s)][at(n)] * d_[at(r)][at(be)];
 }
 
@@ -255,18 +251,18 @@ void LambdaLadderFree::add_second_of_other(int s, int kind, std::int64_t n, cons
           third == 0 ? of_x.xv_oo[0].data() + m * o_s : of_x.ov_xo[1].data() + m * v_q * o_s;
       multiply_add(true, true, o_s, v_p, v_q, third == 0 ? -1.0 : 1.0, integrals, third == 0 ? o_s * o_s : o_s,
                    tau + m * v_p * v_q, v_q, rings.data(), v_p);
-      multiply_add(false, true, v_p, v_s, v_q, 1.0, tau + m * v_p * v_q, v_q,
-                   of_x.lambda_x[at(third)].data() + m * v_s * v_q, v_q, v_eb.data(), v_s);
+      multiply_add(false, true, v_p, v_s, v_q, 1.0, tau + m * v_p * v_q,
+                   of_x.lambda_x[at(third)].data() + m * v_s * v_q, v_eb.data());
     }
   }
   contract_first(-1.0, o_s, v_p, v_s, slabs.lambda2[at(kind)].data(), rings.data(), eta.data());
 
   const double* const lambda_x = of_x.lambda_x[at(kind)].data();
   for (std::int64_t j = 0; j < o_p; ++j) {
-    multiply_add(false, false, v_s, 1, v_p, 2.0, lambda_x + j * v_s * v_p, v_p, t1(p).data() + n * v_p, 1,
-                 singles.data() + j * v_s, 1);
+    multiply_add(false, false, v_s, 1, v_p, 2.0, lambda_x + j * v_s * v_p, t1(p).data() + n * v_p,
+                 singles.data() + j * v_s);
   }
-  multiply_add(true, false, v_p, v_s, o_p, 1.0, t1(p).data(), v_p, singles.data(), v_s, v_eb.data(), v_s);
+  multiply_add(true, false, v_p, v_s, o_p, 1.0, t1(p).data(), singles.data(), v_eb.data());
   for (std::int64_t e = 0; e < v_p; ++e) {
     for (std::int64_t b = 0; b < v_s; ++b) {
       double& element = v_eb[at(e * v_s + b)];

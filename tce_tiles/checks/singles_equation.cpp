@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cxx/base/blas.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/checks/sum_spins.hpp"
 
 namespace trifuse {
@@ -11,10 +12,6 @@ namespace {
 
 std::int64_t signed_of(std::size_t n) {
   return static_cast<std::int64_t>(n);
-}
-
-void add_to(std::vector<double>& sum, const std::vector<double>& part) {
-  for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += part[k];
 }
 
 /// Number of occupied orbitals i per step. It is small, so that scratch memory is a small part of a slab.
@@ -29,7 +26,7 @@ SinglesEquation::SinglesEquation(SinglesProblem problem, const SinglesSlabs& sla
     : problem_(std::move(problem)), slabs_(slabs), amplitudes_(0, std::max<std::size_t>(1, max_cached_slabs)) {
   for (int s = 0; s < spins(); ++s) {
     for (auto* sums : {&coulomb_same_, &coulomb_opposite_, &coupling_, &residual_}) {
-      (*sums)[static_cast<std::size_t>(s)].assign(o(s) * v(s), 0.0);
+      (*sums)[at(s)].assign(o(s) * v(s), 0.0);
     }
   }
 }
@@ -44,7 +41,6 @@ void SinglesEquation::add_ovov(const ArraySpec& spec, const ArrayBox& box) {
   // direct[m,e] = sum_nf t_nf (nf|me). For opposite spins other[n,f] = sum_me t_me (nf|me), for equal spins
   // other[n,e] = sum_mf t_mf (nf|me).
   std::vector<double> direct(o(static_cast<int>(s)) * vs, 0.0), other(o(static_cast<int>(u)) * vu, 0.0);
-  const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
   const double* row = box.values.data();
   for (std::int64_t x = 0; x < box.count[0]; ++x) {
     for (std::int64_t y = 0; y < box.count[1]; ++y) {
@@ -69,10 +65,10 @@ void SinglesEquation::add_ovov(const ArraySpec& spec, const ArrayBox& box) {
   }
   const std::lock_guard lock(mutex_);
   if (!same) {
-    add_to(coulomb_opposite_[s], direct);
-    add_to(coupling_[s], direct);
-    add_to(coulomb_opposite_[u], other);
-    add_to(coupling_[u], other);
+    add_scaled(1.0, direct.data(), coulomb_opposite_[s]);
+    add_scaled(1.0, direct.data(), coupling_[s]);
+    add_scaled(1.0, other.data(), coulomb_opposite_[u]);
+    add_scaled(1.0, other.data(), coupling_[u]);
     return;
   }
   const double spins_summed = restricted ? 2.0 : 1.0;
@@ -108,7 +104,7 @@ std::pair<double, double> SinglesEquation::singles_weights(int u, int s) const {
 void SinglesEquation::make_tau(int u, int s, std::int64_t n, std::size_t first, std::span<double> out) const {
   const std::size_t vs = v(s), vu = v(u), page = vu * vs, count = out.size() / page;
   slabs_.read_t2(u, s, n, signed_of(first), signed_of(count), out);
-  const double* const t_n = t1(u) + static_cast<std::size_t>(n) * vu;
+  const double* const t_n = t1(u) + at(n) * vu;
   const auto [direct, exchanged] = singles_weights(u, s);
   if (problem_.restricted) sum_spins(signed_of(count), signed_of(vs), out.data());
   for (std::size_t k = 0; k < count; ++k) {
@@ -136,16 +132,16 @@ BufferCache::Use SinglesEquation::tau(int u, int s, std::int64_t n) {
 
 void SinglesEquation::add_to_residual(int s, const std::vector<double>& part) {
   const std::lock_guard lock(mutex_);
-  add_to(residual_[static_cast<std::size_t>(s)], part);
+  add_scaled(1.0, part.data(), residual_[at(s)]);
 }
 
 bool SinglesEquation::complete(int s) const {
-  const std::vector<double>& values = problem_.t1[static_cast<std::size_t>(s)];
+  const std::vector<double>& values = problem_.t1[at(s)];
   return has_exchange(s) || std::all_of(values.begin(), values.end(), [](double t) { return t == 0.0; });
 }
 
 double SinglesEquation::fock(int s, std::size_t p, std::size_t q) const {
-  return problem_.fock[static_cast<std::size_t>(s)][p * (o(s) + v(s)) + q];
+  return problem_.fock[at(s)][p * (o(s) + v(s)) + q];
 }
 
 void SinglesEquation::add_exchange(int s, std::int64_t orbital, Buffer& memory, std::vector<double>& part) {
@@ -153,14 +149,14 @@ void SinglesEquation::add_exchange(int s, std::int64_t orbital, Buffer& memory, 
   if (factors_) return factors_->add_exchange(s, orbital, t1(s));
   const std::span<double> oovv = memory.span().first(os * vs * vs);
   slabs_.read_oovv(s, orbital, oovv);
-  multiply_add(false, false, signed_of(os * vs), 1, signed_of(vs), -1.0, oovv.data(), signed_of(vs),
-               t1(s) + static_cast<std::size_t>(orbital) * vs, 1, part.data(), 1);
+  multiply_add(false, false, signed_of(os * vs), 1, signed_of(vs), -1.0, oovv.data(), t1(s) + at(orbital) * vs,
+               part.data());
 }
 
 void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
-  const std::size_t n = static_cast<std::size_t>(orbital), os = o(s), vs = v(s), vu = v(u), page = vu * vs;
+  const std::size_t n = at(orbital), os = o(s), vs = v(s), vu = v(u), page = vu * vs;
   if (os * page == 0) return;
-  const std::size_t spin = static_cast<std::size_t>(s);
+  const std::size_t spin = at(s);
   const bool same = u == s;
   const auto half = [&](const std::array<bool, 2>& of_spin) { return same && of_spin[spin] ? 0.5 : 1.0; };
   const std::int64_t o_s = signed_of(os), v_s = signed_of(vs), v_u = signed_of(vu), p = signed_of(page);
@@ -189,7 +185,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
   const double* const t_n = t1(u) + n * vu;
   std::vector<double> coupling_n(vu);
   for (std::size_t f = 0; f < vu; ++f) {
-    coupling_n[f] = coupling_[static_cast<std::size_t>(u)][n * vu + f] + fock(u, n, o(u) + f);
+    coupling_n[f] = coupling_[at(u)][n * vu + f] + fock(u, n, o(u) + f);
   }
   std::vector<double> f_mi(os * os, 0.0), with_t1(os * vu);  // [i,m], [i,f]
   Buffer scratch;
@@ -217,8 +213,8 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
       std::fill(with_t1.begin(), with_t1.end(), 0.0);
       multiply_add(false, true, o_s, v_u, v_s, 1.0, t1(s), v_s, ovov.data() + (first + k) * vs, o_s * v_s,
                    with_t1.data(), v_u);
-      multiply_add(false, false, o_s, v_s, v_u, -half(problem_.asym_ovov), with_t1.data(), v_u,
-                   scratch.data() + k * page, v_s, part.data(), v_s);
+      multiply_add(false, false, o_s, v_s, v_u, -half(problem_.asym_ovov), with_t1.data(), scratch.data() + k * page,
+                   part.data());
     }
     for (std::size_t f = 0; f < vu; ++f) {
       multiply_add(false, true, signed_of(count), o_s, v_s, half(problem_.asym_ovov), scratch.data() + f * vs, p,
@@ -226,11 +222,11 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
     }
     without_singles(0.5);
     for (std::size_t k = 0; k < count; ++k) {
-      multiply_add(false, false, 1, v_s, v_u, 1.0, coupling_n.data(), v_u, scratch.data() + k * page, v_s,
-                   part.data() + (first + k) * vs, v_s);
+      multiply_add(false, false, 1, v_s, v_u, 1.0, coupling_n.data(), scratch.data() + k * page,
+                   part.data() + (first + k) * vs);
     }
   }
-  multiply_add(false, false, o_s, v_s, o_s, -1.0, f_mi.data(), o_s, t1(s), v_s, part.data(), v_s);
+  multiply_add(false, false, o_s, v_s, o_s, -1.0, f_mi.data(), t1(s), part.data());
   add_to_residual(s, part);
 }
 
@@ -240,7 +236,6 @@ void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
   const std::size_t os = o(s), vs = v(s), page = v(u) * vs;
   if (os * page == 0) return;
   const double weight = spec.antisymmetrised ? 0.5 : 1.0;
-  const auto at = [](std::int64_t k) { return static_cast<std::size_t>(k); };
   std::vector<double> part(os * vs, 0.0);
   const bool whole_rows = box.count[2] == signed_of(vs);
   for (std::int64_t x = 0; x < box.count[0]; ++x) {
@@ -261,8 +256,8 @@ void SinglesEquation::add_ovvv(const ArraySpec& spec, const ArrayBox& box) {
 std::vector<FactorUse> SinglesEquation::factor_uses() {
   std::vector<FactorUse> uses;
   for (int u = 0; factors_ && u < spins(); ++u) {
-    uses.push_back({u == 0 ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta, factors_->functions(u),
-                    [this, u](const FactorBand& band) { factors_->add_band(u, band); }});
+    uses.push_back(
+        {particles_of(u), factors_->functions(u), [this, u](const FactorBand& band) { factors_->add_band(u, band); }});
   }
   return uses;
 }
@@ -283,11 +278,11 @@ void SinglesEquation::set_second_sums(std::span<const double> sums) {
 }
 
 std::vector<double> SinglesEquation::whole_residual(int s) const {
-  const std::size_t os = o(s), vs = v(s), k = static_cast<std::size_t>(s);
+  const std::size_t os = o(s), vs = v(s), k = at(s);
   std::vector<double> r = residual_[k];
-  add_to(r, coulomb_opposite_[k]);
+  add_scaled(1.0, coulomb_opposite_[k].data(), r);
   // Antisymmetrised oovv contains this term already.
-  if (!has_exchange(s) || !problem_.asym_oovv[k]) add_to(r, coulomb_same_[k]);
+  if (!has_exchange(s) || !problem_.asym_oovv[k]) add_scaled(1.0, coulomb_same_[k].data(), r);
   for (std::size_t i = 0; i < os; ++i) {
     std::vector<double> f_mi(os);
     for (std::size_t m = 0; m < os; ++m) {
@@ -309,7 +304,7 @@ SinglesResidual SinglesEquation::residual() const {
   std::array<std::vector<double>, 2> r, q;
   double largest_t1 = 0.0, squares_of_t1 = 0.0, products = 0.0, squares_of_r = 0.0;
   for (int s = 0; s < spins(); ++s) {
-    const std::size_t os = o(s), vs = v(s), k = static_cast<std::size_t>(s);
+    const std::size_t os = o(s), vs = v(s), k = at(s);
     if (os * vs == 0) continue;
     found.complete = found.complete && complete(s);
     r[k] = whole_residual(s);
@@ -339,7 +334,7 @@ SinglesResidual SinglesEquation::residual() const {
     found.across_t1 = std::sqrt(std::max(0.0, squares_of_r - products * products / squares_of_t1) / squares_of_t1);
   }
   for (int s = 0; s < spins(); ++s) {
-    const std::size_t vs = v(s), k = static_cast<std::size_t>(s);
+    const std::size_t vs = v(s), k = at(s);
     for (std::size_t ia = 0; ia < q[k].size(); ++ia) {
       const bool here = s == found.spin;
       const bool counts = std::abs(t1(s)[ia]) > 1e-4 * largest_t1;

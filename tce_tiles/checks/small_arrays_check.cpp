@@ -47,15 +47,17 @@ std::array<std::vector<double>, 2> read_t1(const DenseArrays& arrays, const Dens
   return result;
 }
 
-std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin) {
-  std::vector<double> diagonal;
-  for (const OrbitalClass c : {hole_class(spin), particle_class(spin)}) {
-    const std::vector<double>& energies = header.energies[static_cast<std::size_t>(c)];
-    diagonal.insert(diagonal.end(), energies.begin(), energies.end());
-  }
+std::vector<double> diagonal_matrix(std::span<const double> occupied, std::span<const double> virtuals) {
+  std::vector<double> diagonal(occupied.begin(), occupied.end());
+  diagonal.insert(diagonal.end(), virtuals.begin(), virtuals.end());
   std::vector<double> matrix(diagonal.size() * diagonal.size(), 0.0);
   for (std::size_t p = 0; p < diagonal.size(); ++p) matrix[p * (diagonal.size() + 1)] = diagonal[p];
   return matrix;
+}
+
+std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin) {
+  return diagonal_matrix(header.energies[static_cast<std::size_t>(hole_class(spin))],
+                         header.energies[static_cast<std::size_t>(particle_class(spin))]);
 }
 
 std::vector<double> read_checked_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin) {

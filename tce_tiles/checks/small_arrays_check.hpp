@@ -17,6 +17,8 @@ std::array<std::vector<double>, 2> read_t1(const DenseArrays& arrays, const Dens
 /// Reads a Fock matrix, [o+v,o+v], in hartree; empty if there is none. Checks that its values are finite and not too
 /// large.
 std::vector<double> read_checked_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);
+/// The Fock matrix of canonical orbitals, [o+v,o+v], from their energies [o] and [v], hartree.
+std::vector<double> diagonal_matrix(std::span<const double> occupied, std::span<const double> virtuals);
 /// The Fock matrix of canonical orbitals of a spin, [o+v,o+v]: the orbital energies on its diagonal, hartree.
 std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin);
 /// Checks a Fock matrix: sizes, finite values, symmetry, and zeros that the irreps require.

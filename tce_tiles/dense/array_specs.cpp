@@ -32,13 +32,6 @@ std::string stem(ArrayKind kind) {
 
 }
 
-OrbitalClass hole_class(Spin s) {
-  return s == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
-}
-OrbitalClass particle_class(Spin s) {
-  return s == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
-}
-
 std::string orbital_count_name(OrbitalClass c, bool restricted) {
   std::string name = space_of(c) == Space::hole ? "o" : "v";
   if (!restricted) name += letter(spin_of(c));

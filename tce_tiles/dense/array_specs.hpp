@@ -11,10 +11,7 @@
 /// is true if the reference of the dump is restricted.
 namespace trifuse {
 
-/// hole_class() returns the class of the holes of a spin, particle_class() that of the particles.
-OrbitalClass hole_class(Spin s);
-OrbitalClass particle_class(Spin s);
-/// Returns the name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
+/// The name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
 std::string orbital_count_name(OrbitalClass c, bool restricted);
 
 /// The kind of an array: amplitudes, or integrals by the spaces of their four indices (o: occupied, v: virtual).

@@ -140,11 +140,6 @@ class DenseTiles final : public DenseSource {
     }
   }
 
-  /// Returns the position of the tile's first orbital among the orbitals of its class. In a restricted space a beta
-  /// tile has the same position as its alpha partner.
-  std::int64_t offset_in_class(int t) const {
-    return tiles_[t].offset - tiles_[tiles_.first(tiles_[t].orbital_class)].offset;
-  }
   bool alpha(int t) const { return tiles_[t].spin() == Spin::alpha; }
 
   const Array& find(ArrayKind kind, Spin first, Spin second) const {
@@ -207,11 +202,10 @@ void DenseTiles::read_fock(int g6, int g5, std::span<double> block) const {
                                  label.words.write, label.words.array, label.name));
   }
   check_request(block_exists(tiles_, g6, g5), {g6, g5}, block.size());
-  const OrbitalClass hole = alpha(g6) ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
-  const OrbitalClass particle = alpha(g6) ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
-  const std::int64_t n = header_.size(hole) + header_.size(particle);
+  const Spin spin = tiles_[g6].spin();
+  const std::int64_t holes = header_.size(hole_class(spin)), n = holes + header_.size(particle_class(spin));
   const auto position = [&](int g) {
-    return offset_in_class(g) + (tiles_[g].space() == Space::particle ? header_.size(hole) : 0);
+    return tiles_.offset_in_class(g) + (tiles_[g].space() == Space::particle ? holes : 0);
   };
   const std::vector<double>& fock = fock_[alpha(g6) || header_.restricted ? 0 : 1];
   double* out = block.data();
@@ -225,8 +219,8 @@ void DenseTiles::read_t1(int p, int h, std::span<double> block) const {
   const std::vector<double>& t1 = t1_[alpha(p) || header_.restricted ? 0 : 1];
   const std::int64_t row = header_.size(tiles_[p].orbital_class);
   double* out = block.data();
-  for (std::int64_t a = offset_in_class(p); a < offset_in_class(p) + tiles_[p].size; ++a) {
-    for (std::int64_t i = offset_in_class(h); i < offset_in_class(h) + tiles_[h].size; ++i) {
+  for (std::int64_t a = tiles_.offset_in_class(p); a < tiles_.offset_in_class(p) + tiles_[p].size; ++a) {
+    for (std::int64_t i = tiles_.offset_in_class(h); i < tiles_.offset_in_class(h) + tiles_[h].size; ++i) {
       *out++ = t1[static_cast<std::size_t>(i * row + a)];
     }
   }
@@ -322,7 +316,7 @@ const DenseArray& DenseTiles::add_from_array(const Array& array, const std::arra
   std::array<std::int64_t, 4> offset{}, count{};
   TargetBox into{target.data, {}, {}};
   for (std::size_t k = 0; k < 4; ++k) {
-    offset[k] = offset_in_class(target.tiles[axes[k]]);
+    offset[k] = tiles_.offset_in_class(target.tiles[axes[k]]);
     count[k] = tiles_[target.tiles[axes[k]]].size;
     into.loop[axes[k]] = k;
   }

@@ -19,6 +19,7 @@
 #include "tce_tiles/dump_files/dump_seal.hpp"
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
+#include "tce_tiles/tiles/dense_blocks.hpp"
 
 namespace trifuse {
 namespace {
@@ -79,11 +80,14 @@ class Writer {
       if (!restricted() || spin_of(c) == Spin::alpha) write_orbitals(c);
     }
     for (const ArraySpec& spec : amplitude_arrays(restricted())) {
-      if (spec.kind == ArrayKind::t1) write_t1(spec);
+      if (spec.kind != ArrayKind::t1) continue;
+      write_whole(spec.name, {space_.orbitals(spec.axes[0]), space_.orbitals(spec.axes[1])},
+                  dense_t1(source_, spec.first));
     }
-    if (source_.has_fock()) {
-      write_fock(Spin::alpha);
-      if (!restricted()) write_fock(Spin::beta);
+    for (const Spin spin : distinct_spins(restricted())) {
+      if (!source_.has_fock()) break;
+      const std::int64_t n = space_.orbitals(hole_class(spin)) + space_.orbitals(particle_class(spin));
+      write_whole(fock_dataset(spin, restricted()), {n, n}, dense_fock(source_, spin));
     }
     for (const ArraySpec& spec : arrays_) write_array(spec);
     for (const auto& array : copied_) copy_array(*array);
@@ -94,16 +98,12 @@ class Writer {
 
  private:
   bool restricted() const { return space_.restricted(); }
-  std::int64_t offset_in_class(int t) const {
-    return space_[t].offset - space_[space_.first(space_[t].orbital_class)].offset;
-  }
+  std::int64_t offset_in_class(int t) const { return space_.offset_in_class(t); }
 
   void choose_arrays();
   void check_space(const std::string& path) const;
   void write_attributes();
   void write_orbitals(OrbitalClass c);
-  void write_t1(const ArraySpec& spec);
-  void write_fock(Spin spin);
   void write_array(const ArraySpec& spec);
   void add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& scratch, double* box, std::int64_t row,
                  const std::array<std::int64_t, 3>& count);
@@ -230,50 +230,6 @@ void Writer::write_orbitals(OrbitalClass c) {
   if (labelled_) write_whole(class_dataset("irrep", c, restricted()), {n}, irreps, Hdf5Writer::Type::integer);
 }
 
-void Writer::write_t1(const ArraySpec& spec) {
-  const OrbitalClass hole = spec.axes[0];
-  const OrbitalClass particle = spec.axes[1];
-  const std::int64_t row = space_.orbitals(particle);
-  std::vector<double> t1(static_cast<std::size_t>(space_.orbitals(hole) * row), 0.0);
-  for (int p = space_.first(particle); p < space_.last(particle); ++p) {
-    for (int h = space_.first(hole); h < space_.last(hole); ++h) {
-      if (!block_exists(space_, p, h)) continue;
-      std::vector<double> block(static_cast<std::size_t>(space_[p].size * space_[h].size));
-      source_.read_t1(p, h, block);
-      auto value = block.begin();
-      for (std::int64_t a = offset_in_class(p); a < offset_in_class(p) + space_[p].size; ++a) {
-        for (std::int64_t i = offset_in_class(h); i < offset_in_class(h) + space_[h].size; ++i) {
-          t1[static_cast<std::size_t>(i * row + a)] = *value++;
-        }
-      }
-    }
-  }
-  write_whole(spec.name, {space_.orbitals(hole), row}, t1);
-}
-
-void Writer::write_fock(Spin spin) {
-  const bool alpha = spin == Spin::alpha;
-  const OrbitalClass hole = alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
-  const OrbitalClass particle = alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
-  const std::int64_t n = space_.orbitals(hole) + space_.orbitals(particle);
-  std::vector<double> fock(static_cast<std::size_t>(n * n), 0.0);
-  const auto position = [&](int g) {
-    return offset_in_class(g) + (space_[g].space() == Space::particle ? space_.orbitals(hole) : 0);
-  };
-  for (int g6 = 0; g6 < space_.size(); ++g6) {
-    for (int g5 = 0; g5 < space_.size(); ++g5) {
-      if (space_[g6].spin() != spin || !block_exists(space_, g6, g5)) continue;
-      std::vector<double> block(static_cast<std::size_t>(space_[g6].size * space_[g5].size));
-      source_.read_fock(g6, g5, block);
-      for (std::int64_t k = 0; k < space_[g6].size; ++k) {
-        std::copy_n(block.begin() + k * space_[g5].size, space_[g5].size,
-                    fock.begin() + (position(g6) + k) * n + position(g5));
-      }
-    }
-  }
-  write_whole(fock_dataset(spin, restricted()), {n, n}, fock);
-}
-
 void Writer::write_array(const ArraySpec& spec) {
   std::vector<std::int64_t> shape;
   for (const OrbitalClass c : spec.axes) shape.push_back(space_.orbitals(c));
@@ -384,21 +340,11 @@ void Writer::add_block(ArrayKind kind, const std::array<int, 4>& tiles, Buffer& 
   const auto size = static_cast<std::size_t>(extent(0) * extent(1) * extent(2) * extent(3));
   scratch.reserve(size);
   const std::span<double> block = scratch.span().first(size);
-  if (kind == ArrayKind::t2) {
-    source_.read_t2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
-  } else {
-    source_.read_v2(tiles[u1], tiles[u2], tiles[l1], tiles[l2], block);
-  }
+  source_.read_block(kind == ArrayKind::t2 ? TensorKind::t2 : TensorKind::v2,
+                     {tiles[u1], tiles[u2], tiles[l1], tiles[l2]}, block);
   const std::array<std::int64_t, 4> stride = {count[1] * count[2] * row, count[2] * row, row, 1};
-  const double* from = block.data();
-  for (std::int64_t w = 0; w < extent(u1); ++w) {
-    for (std::int64_t x = 0; x < extent(u2); ++x) {
-      for (std::int64_t y = 0; y < extent(l1); ++y) {
-        double* to = box + w * stride[u1] + x * stride[u2] + y * stride[l1];
-        for (std::int64_t z = 0; z < extent(l2); ++z) to[z * stride[l2]] = sign * *from++;
-      }
-    }
-  }
+  scatter_block(block.data(), {extent(u1), extent(u2), extent(l1), extent(l2)}, sign,
+                {stride[u1], stride[u2], stride[l1], stride[l2]}, box);
 }
 
 }

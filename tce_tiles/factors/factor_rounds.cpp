@@ -1,14 +1,29 @@
 #include "tce_tiles/factors/factor_rounds.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tce_tiles/factors/factors_of_ranks.hpp"
 
 namespace trifuse {
 
+namespace {
+
+std::vector<AuxiliaryRange> equal_parts(std::int64_t auxiliary, int ranks) {
+  std::vector<AuxiliaryRange> parts;
+  for (int rank = 0; rank < ranks; ++rank) parts.push_back(part_of_rank(auxiliary, rank, ranks));
+  return parts;
+}
+
+}
+
 FactorRounds::FactorRounds(Communicator& communicator, std::int64_t auxiliary, std::int64_t doubles,
                            std::int64_t buffer_bytes)
-    : communicator_(communicator), auxiliary_(auxiliary), doubles_(doubles) {
+    : FactorRounds(communicator, equal_parts(auxiliary, communicator.size()), doubles, buffer_bytes) {}
+
+FactorRounds::FactorRounds(Communicator& communicator, std::vector<AuxiliaryRange> parts, std::int64_t doubles,
+                           std::int64_t buffer_bytes)
+    : communicator_(communicator), parts_(std::move(parts)), doubles_(doubles) {
   const std::int64_t width = static_cast<std::int64_t>(sizeof(double));
   const auto mine = static_cast<double>(std::max<std::int64_t>(1, buffer_bytes / width / doubles_));
   const std::vector<double> all = allgather(communicator_, std::span(&mine, 1));
@@ -24,13 +39,13 @@ const double* FactorRounds::Segment::read(std::int64_t first, std::int64_t count
 }
 
 AuxiliaryRange FactorRounds::of_round(int rank, std::int64_t round) const {
-  const AuxiliaryRange all = part_of_rank(auxiliary_, rank, communicator_.size());
+  const AuxiliaryRange& all = parts_[static_cast<std::size_t>(rank)];
   const std::int64_t first = round * step_;
   return {all.begin + first, std::clamp<std::int64_t>(all.count - first, 0, step_)};
 }
 
 std::int64_t FactorRounds::own_functions() const {
-  return part_of_rank(auxiliary_, communicator_.rank(), communicator_.size()).count;
+  return parts_[static_cast<std::size_t>(communicator_.rank())].count;
 }
 
 void FactorRounds::run(const Read& read, const Copy& copy) {
@@ -41,9 +56,11 @@ void FactorRounds::run(const Read& read, const Copy& copy) {
     const std::int64_t count = of_round(rank, 0).count;
     if (count > 0) segments.push_back({rank, doubles_ * count});
   }
+  if (segments.empty()) return;
   array_ = communicator_.make_array(segments);
-  // No rank has more auxiliary functions than the last rank.
-  for (std::int64_t round = 0; of_round(communicator_.size() - 1, round).count > 0; ++round) {
+  const auto longest =
+      std::max_element(parts_.begin(), parts_.end(), [](const auto& x, const auto& y) { return x.count < y.count; });
+  for (std::int64_t round = 0; round * step_ < longest->count; ++round) {
     run_collectively(&communicator_, [&] {
       const AuxiliaryRange mine = of_round(communicator_.rank(), round);
       if (mine.count == 0) return;
@@ -61,7 +78,7 @@ void FactorRounds::copy_all(std::int64_t round, const Copy& copy) {
     const int rank = (communicator_.rank() + n) % communicator_.size();
     const AuxiliaryRange functions = of_round(rank, round);
     if (functions.count == 0) continue;
-    copy(Segment(*array_, segment_of_rank_[static_cast<std::size_t>(rank)], functions, n == 0));
+    copy(Segment(*array_, segment_of_rank_[static_cast<std::size_t>(rank)], rank, functions, n == 0));
   }
 }
 

@@ -196,10 +196,18 @@ const Hdf5Attribute* Hdf5Attributes::find(const std::string& name) const {
   return &found->second;
 }
 
-void Hdf5Attributes::wrong_kind(const std::string& name, const Hdf5Attribute& attribute, const char* wanted,
-                                const char* cure) const {
-  throw InputError(fmt::format("{}: attribute '{}' holds {}, but {} is needed; write it as {}.", path_, name,
-                               hdf5_type_text(attribute.type_class), wanted, cure));
+template <typename Value>
+std::optional<Value> Hdf5Attributes::value(const std::string& name, Value Hdf5Attribute::*member,
+                                           std::initializer_list<Hdf5Attribute::Kind> kinds, const char* wanted,
+                                           const char* cure) const {
+  const Hdf5Attribute* const attribute = find(name);
+  if (attribute == nullptr) return std::nullopt;
+  if (std::find(kinds.begin(), kinds.end(), attribute->kind) == kinds.end()) {
+    throw InputError(fmt::format("{}: attribute '{}' holds {}, but {} is needed; write it as {}.", path_, name,
+                                 hdf5_type_text(attribute->type_class), wanted, cure));
+  }
+  if (!attribute->failure.empty()) throw InputError(attribute->failure);
+  return attribute->*member;
 }
 
 std::vector<std::pair<std::string, Hdf5Attribute::Kind>> Hdf5Attributes::kinds() const {
@@ -211,29 +219,16 @@ std::vector<std::pair<std::string, Hdf5Attribute::Kind>> Hdf5Attributes::kinds()
 }
 
 std::optional<std::string> Hdf5Attributes::string(const std::string& name) const {
-  const Hdf5Attribute* const attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  if (attribute->kind != Hdf5Attribute::Kind::string) wrong_kind(name, *attribute, "a string", "a string");
-  if (!attribute->failure.empty()) throw InputError(attribute->failure);
-  return attribute->text;
+  return value(name, &Hdf5Attribute::text, {Hdf5Attribute::Kind::string}, "a string", "a string");
 }
 
 std::optional<std::int64_t> Hdf5Attributes::integer(const std::string& name) const {
-  const Hdf5Attribute* const attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  if (attribute->kind != Hdf5Attribute::Kind::integer) wrong_kind(name, *attribute, "an integer", "an integer");
-  if (!attribute->failure.empty()) throw InputError(attribute->failure);
-  return attribute->integer;
+  return value(name, &Hdf5Attribute::integer, {Hdf5Attribute::Kind::integer}, "an integer", "an integer");
 }
 
 std::optional<double> Hdf5Attributes::real(const std::string& name) const {
-  const Hdf5Attribute* const attribute = find(name);
-  if (attribute == nullptr) return std::nullopt;
-  if (attribute->kind != Hdf5Attribute::Kind::real && attribute->kind != Hdf5Attribute::Kind::integer) {
-    wrong_kind(name, *attribute, "a number", "a 64-bit float");
-  }
-  if (!attribute->failure.empty()) throw InputError(attribute->failure);
-  return attribute->real;
+  return value(name, &Hdf5Attribute::real, {Hdf5Attribute::Kind::real, Hdf5Attribute::Kind::integer}, "a number",
+               "a 64-bit float");
 }
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,9 +47,12 @@ class Hdf5Attributes {
  private:
   /// Null if the attribute is absent. Throws InputError if it does not hold a single value.
   const Hdf5Attribute* find(const std::string& name) const;
-  /// Throws InputError: `wanted` names the type that is needed, `cure` the type to write.
-  [[noreturn]] void wrong_kind(const std::string& name, const Hdf5Attribute& attribute, const char* wanted,
-                               const char* cure) const;
+  /// A member of an attribute of one of these kinds, or nullopt if the attribute is absent. Throws InputError
+  /// otherwise: `wanted` names the type that is needed, `cure` the type to write.
+  template <typename Value>
+  std::optional<Value> value(const std::string& name, Value Hdf5Attribute::*member,
+                             std::initializer_list<Hdf5Attribute::Kind> kinds, const char* wanted,
+                             const char* cure) const;
 
   std::string path_;
   std::map<std::string, Hdf5Attribute> by_name_;

@@ -105,9 +105,9 @@ std::vector<double> energies_from_movecs(const TileSpace& space, const NwchemMov
   const bool symmetry =
       std::any_of(space.tiles().begin(), space.tiles().end(), [](const Tile& t) { return t.irrep != 0; });
   std::array<std::int64_t, 2> core{};
-  for (std::size_t s = 0; s < 2; ++s) {
-    const std::int64_t holes = space.orbitals(s == 0 ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta);
-    const std::int64_t particles = space.orbitals(s == 0 ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    const std::size_t s = spin == Spin::alpha ? 0 : 1;
+    const std::int64_t holes = space.orbitals(hole_class(spin)), particles = space.orbitals(particle_class(spin));
     core[s] = movecs.occupied[s] - holes;
     if (core[s] < 0 || movecs.orbitals - movecs.occupied[s] < particles) {
       refuse(fmt::format("it has {} occupied and {} virtual {} orbitals, the tile table {} and {}", movecs.occupied[s],

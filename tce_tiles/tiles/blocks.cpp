@@ -57,6 +57,20 @@ std::int64_t v2_key(const TileSpace& space, int g3, int g4, int g1, int g2) {
   return g2 + n * (g1 + n * (g4 + n * g3));
 }
 
+std::int64_t block_key(const TileSpace& space, TensorKind tensor, const std::array<int, 4>& tiles) {
+  const auto [p, q, r, s] = tiles;
+  switch (tensor) {
+    case TensorKind::fock:
+      return f1_key(space, p, q);
+    case TensorKind::t1:
+      return t1_key(space, p, q);
+    case TensorKind::t2:
+      return t2_key(space, p, q, r, s);
+    default:
+      return v2_key(space, p, q, r, s);
+  }
+}
+
 namespace {
 
 constexpr std::int64_t no_key = -1;

@@ -57,6 +57,8 @@ std::int64_t f1_key(const TileSpace& space, int g6, int g5);
 std::int64_t t1_key(const TileSpace& space, int p, int h);
 std::int64_t t2_key(const TileSpace& space, int p1, int p2, int h3, int h4);
 std::int64_t v2_key(const TileSpace& space, int g3, int g4, int g1, int g2);
+/// The key of a block of a tensor. `tiles`: the arguments of the function above; of F1 and T1 the first two.
+std::int64_t block_key(const TileSpace& space, TensorKind tensor, const std::array<int, 4>& tiles);
 
 /// Returns the key of a block for tile numbers that may be invalid: -1, the key of no block, if a tile number is out of
 /// range for its index. (f1_key() and the others would return the key of a different block.)

@@ -34,21 +34,9 @@ void InterruptibleFactors::read_ov(const ClassOrbitals& h, const ClassOrbitals& 
   source_->read_ov(h, p, out);
 }
 
-void InterruptibleSource::read_fock(int g6, int g5, std::span<double> block) const {
+void InterruptibleSource::read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const {
   stop_reading(&stop_);
-  source_.read_fock(g6, g5, block);
-}
-void InterruptibleSource::read_t1(int p, int h, std::span<double> block) const {
-  stop_reading(&stop_);
-  source_.read_t1(p, h, block);
-}
-void InterruptibleSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
-  stop_reading(&stop_);
-  source_.read_t2(p1, p2, h3, h4, block);
-}
-void InterruptibleSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
-  stop_reading(&stop_);
-  source_.read_v2(g3, g4, g1, g2, block);
+  source().read_block(tensor, tiles, block);
 }
 
 void stop_reading(const std::atomic<bool>* stop) {

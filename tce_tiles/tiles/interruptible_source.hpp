@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "tce_tiles/tiles/factor_source.hpp"
-#include "tce_tiles/tiles/tile_source.hpp"
+#include "tce_tiles/tiles/wrapped_source.hpp"
 
 namespace trifuse {
 
@@ -29,34 +29,18 @@ class InterruptibleFactors final : public FactorSource {
 
 /// A source whose reads throw Interrupted as soon as `*stop` is true. So a long check and the loading of operands end
 /// soon after a request to stop.
-class InterruptibleSource final : public TileSource {
+class InterruptibleSource final : public WrappedSource {
  public:
   /// `source` and `stop` must outlive this object.
   InterruptibleSource(const TileSource& source, const std::atomic<bool>& stop)
-      : source_(source), stop_(stop), factors_(source.factors(), stop) {}
+      : WrappedSource(source), stop_(stop), factors_(source.factors(), stop) {}
 
-  /// Returns the source without this wrapper.
-  const TileSource& source() const { return source_; }
-
-  const SourceInfo& info() const override { return source_.info(); }
-  const TileSpace& tiles() const override { return source_.tiles(); }
-  std::span<const double> orbital_energies() const override { return source_.orbital_energies(); }
-  bool has_integrals() const override { return source_.has_integrals(); }
-  bool has_fock() const override { return source_.has_fock(); }
-  bool has_exchange_integrals() const override { return source_.has_exchange_integrals(); }
-  bool concurrent_reads() const override { return source_.concurrent_reads(); }
-  bool opposite_spin_blocks_suffice() const override { return source_.opposite_spin_blocks_suffice(); }
-  bool stores_spin_cases_of_v2() const override { return source_.stores_spin_cases_of_v2(); }
-  const FactorSource* factors() const override { return source_.factors() != nullptr ? &factors_ : nullptr; }
-  std::optional<SourceDigest> digest() const override { return source_.digest(); }
-
-  void read_fock(int g6, int g5, std::span<double> block) const override;
-  void read_t1(int p, int h, std::span<double> block) const override;
-  void read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const override;
-  void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const override;
+  const FactorSource* factors() const override { return source().factors() != nullptr ? &factors_ : nullptr; }
+  std::optional<SourceDigest> digest() const override { return source().digest(); }
 
  private:
-  const TileSource& source_;
+  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override;
+
   const std::atomic<bool>& stop_;
   InterruptibleFactors factors_;
 };

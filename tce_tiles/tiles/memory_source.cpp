@@ -31,12 +31,7 @@ void add_blocks(const TileSpace& space, const std::array<std::array<int, 2>, 4>&
 
 /// Adds the blocks {h p|h p} with the spins that `TileSource::has_exchange_integrals` names.
 void add_exchange_blocks(const TileSpace& space, BlockIndex& index) {
-  const auto range = [&](OrbitalClass c) {
-    const int begin = space.first(c);
-    int end = begin;
-    while (end < space.size() && space[end].orbital_class == c) ++end;
-    return std::array<int, 2>{begin, end};
-  };
+  const auto range = [&](OrbitalClass c) { return std::array{space.first(c), space.last(c)}; };
   const auto add = [&](OrbitalClass hole, OrbitalClass particle) {
     add_blocks(space, {range(hole), range(particle), range(hole), range(particle)}, index);
   };
@@ -226,13 +221,10 @@ class Retiling {
   void copy(MemorySource::Contents contents);
 
  private:
-  template <typename Read, typename Key>
-  void copy_matrices(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into);
-  template <typename Key>
-  void copy_ordered(const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride, double sign,
-                    Key key, MemorySource::Tensor& into);
-  template <typename Read, typename Key>
-  void copy_blocks(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into);
+  void copy_matrices(TensorKind tensor, const BlockIndex& blocks, MemorySource::Tensor& into);
+  void copy_ordered(TensorKind tensor, const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
+                    double sign, MemorySource::Tensor& into);
+  void copy_blocks(TensorKind tensor, const BlockIndex& blocks, MemorySource::Tensor& into);
 
   const TileSource& source_;
   MemorySource& target_;
@@ -242,17 +234,15 @@ class Retiling {
   Buffer buffer_;                                   ///< the block that was read last
 };
 
-/// Copies blocks of two indices. `read(block, values)` reads a source block. `key(upper, lower)` returns the key of a
-/// target block.
-template <typename Read, typename Key>
-void Retiling::copy_matrices(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into) {
+/// Copies blocks of two indices.
+void Retiling::copy_matrices(TensorKind tensor, const BlockIndex& blocks, MemorySource::Tensor& into) {
   for (const Block& b : blocks.blocks()) {
     buffer_.reserve(static_cast<std::size_t>(b.size));
-    read(b, buffer_.span().first(static_cast<std::size_t>(b.size)));
+    source_.read_block(tensor, b.tiles, buffer_.span().first(static_cast<std::size_t>(b.size)));
     const std::int64_t row = old_[b.tiles[1]].size;
     for (const TileOverlap& u : overlaps_[static_cast<std::size_t>(b.tiles[0])]) {
       for (const TileOverlap& l : overlaps_[static_cast<std::size_t>(b.tiles[1])]) {
-        double* target = into.writable(into.find(key(u.tile, l.tile))).data();
+        double* target = into.writable(into.find(block_key(space_, tensor, {u.tile, l.tile}))).data();
         const std::int64_t target_row = space_[l.tile].size;
         copy_matrix(u.size, l.size, buffer_.data() + u.from * row + l.from, row, target + u.to * target_row + l.to,
                     target_row);
@@ -262,10 +252,9 @@ void Retiling::copy_matrices(const BlockIndex& blocks, Read read, Key key, Memor
 }
 
 /// Copies the source block in `buffer_` to all target blocks whose tiles ascend in each pair. `tiles` and `from_stride`
-/// are the tiles and the strides of the source block, in the order of the target's axes.
-template <typename Key>
-void Retiling::copy_ordered(const std::array<int, 4>& tiles, const std::array<std::int64_t, 4>& from_stride,
-                            double sign, Key key, MemorySource::Tensor& into) {
+/// are the source tiles and strides by axis of the target.
+void Retiling::copy_ordered(TensorKind tensor, const std::array<int, 4>& tiles,
+                            const std::array<std::int64_t, 4>& from_stride, double sign, MemorySource::Tensor& into) {
   std::array<const std::vector<TileOverlap>*, 4> axis{};
   for (std::size_t k = 0; k < 4; ++k) axis[k] = &overlaps_[static_cast<std::size_t>(tiles[k])];
   for_each_combination(axis, [&](const std::array<const TileOverlap*, 4>& box) {
@@ -273,7 +262,7 @@ void Retiling::copy_ordered(const std::array<int, 4>& tiles, const std::array<st
     if (u1->tile > u2->tile || l1->tile > l2->tile) return;
     const auto to_stride = strides(space_, {u1->tile, u2->tile, l1->tile, l2->tile});
     const double* from = buffer_.data();
-    double* to = into.writable(into.find(key(u1->tile, u2->tile, l1->tile, l2->tile))).data();
+    double* to = into.writable(into.find(block_key(space_, tensor, {u1->tile, u2->tile, l1->tile, l2->tile}))).data();
     for (std::size_t k = 0; k < 4; ++k) {
       from += box[k]->from * from_stride[k];
       to += box[k]->to * to_stride[k];
@@ -282,14 +271,12 @@ void Retiling::copy_ordered(const std::array<int, 4>& tiles, const std::array<st
   });
 }
 
-/// Copies blocks of four indices. A source block also gives the blocks in which the tiles of a pair are exchanged. The
-/// target needs them if one of its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals
-/// occur in the target block.
-template <typename Read, typename Key>
-void Retiling::copy_blocks(const BlockIndex& blocks, Read read, Key key, MemorySource::Tensor& into) {
+/// A source block also gives the blocks in which the tiles of a pair are exchanged. The target needs them if one of
+/// its tiles holds orbitals of both tiles of a pair: then both orders of the two orbitals occur in the target block.
+void Retiling::copy_blocks(TensorKind tensor, const BlockIndex& blocks, MemorySource::Tensor& into) {
   for (const Block& b : blocks.blocks()) {
     buffer_.reserve(static_cast<std::size_t>(b.size));
-    read(b, buffer_.span().first(static_cast<std::size_t>(b.size)));
+    source_.read_block(tensor, b.tiles, buffer_.span().first(static_cast<std::size_t>(b.size)));
     for (const bool swap_upper : {false, true}) {
       for (const bool swap_lower : {false, true}) {
         if ((swap_upper && b.tiles[0] == b.tiles[1]) || (swap_lower && b.tiles[2] == b.tiles[3])) continue;
@@ -297,32 +284,17 @@ void Retiling::copy_blocks(const BlockIndex& blocks, Read read, Key key, MemoryS
         std::array<std::int64_t, 4> stride = strides(old_, tiles);
         if (swap_upper) std::swap(tiles[0], tiles[1]), std::swap(stride[0], stride[1]);
         if (swap_lower) std::swap(tiles[2], tiles[3]), std::swap(stride[2], stride[3]);
-        copy_ordered(tiles, stride, swap_upper == swap_lower ? 1.0 : -1.0, key, into);
+        copy_ordered(tensor, tiles, stride, swap_upper == swap_lower ? 1.0 : -1.0, into);
       }
     }
   }
 }
 
 void Retiling::copy(MemorySource::Contents contents) {
-  copy_matrices(
-      contents.fock ? f1_blocks(old_) : BlockIndex(),
-      [&](const Block& b, std::span<double> out) { source_.read_fock(b.tiles[0], b.tiles[1], out); },
-      [&](int g6, int g5) { return f1_key(space_, g6, g5); }, target_.fock_);
-  copy_matrices(
-      t1_blocks(old_), [&](const Block& b, std::span<double> out) { source_.read_t1(b.tiles[0], b.tiles[1], out); },
-      [&](int p, int h) { return t1_key(space_, p, h); }, target_.t1_);
-  copy_blocks(
-      t2_blocks(old_),
-      [&](const Block& b, std::span<double> out) {
-        source_.read_t2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
-      },
-      [&](int p1, int p2, int h3, int h4) { return t2_key(space_, p1, p2, h3, h4); }, target_.t2_);
-  copy_blocks(
-      contents.integrals ? triples_v2_blocks(old_, contents.exchange) : BlockIndex(),
-      [&](const Block& b, std::span<double> out) {
-        source_.read_v2(b.tiles[0], b.tiles[1], b.tiles[2], b.tiles[3], out);
-      },
-      [&](int g3, int g4, int g1, int g2) { return v2_key(space_, g3, g4, g1, g2); }, target_.v2_);
+  if (contents.fock) copy_matrices(TensorKind::fock, f1_blocks(old_), target_.fock_);
+  copy_matrices(TensorKind::t1, t1_blocks(old_), target_.t1_);
+  copy_blocks(TensorKind::t2, t2_blocks(old_), target_.t2_);
+  if (contents.integrals) copy_blocks(TensorKind::v2, triples_v2_blocks(old_, contents.exchange), target_.v2_);
 }
 
 std::unique_ptr<TileSource> retile(const TileSource& source, const TileSpace& cut, MemorySource::Contents contents) {

@@ -21,7 +21,7 @@ std::span<const double> SpinCases::read(const Quad& tiles, Buffer& buffer) const
   for (const int tile : opposite) size *= space_[tile].size;
   buffer.reserve(static_cast<std::size_t>(size));
   const std::span<double> block = buffer.span().first(static_cast<std::size_t>(size));
-  read_(opposite, block);
+  source_.read_block(tensor_, opposite, block);
   return block;
 }
 

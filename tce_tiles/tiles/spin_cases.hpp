@@ -2,12 +2,10 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <utility>
 
 #include "cxx/base/buffer.hpp"
-#include "tce_tiles/tiles/tile_space.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 
@@ -21,11 +19,9 @@ namespace trifuse {
 class SpinCases {
  public:
   using Quad = std::array<int, 4>;  ///< four tiles, in the order of the indices
-  /// Reads the block [p,q,r,s] of four tiles, whose spins are alpha, beta, alpha, beta.
-  using Read = std::function<void(const Quad& tiles, std::span<double> block)>;
 
-  /// `space` must be restricted and outlive this object.
-  SpinCases(const TileSpace& space, Read read) : space_(space), read_(std::move(read)) {}
+  /// `source` must be restricted and outlive this object. `tensor`: T2 or V2.
+  SpinCases(const TileSource& source, TensorKind tensor) : source_(source), tensor_(tensor) {}
 
   /// Returns the largest absolute difference between `block`, a block [p,q,r,s] of T2 or of the classes of V2 that
   /// triples need, and the same block derived from the blocks with the spins alpha, beta, alpha, beta. If two blocks
@@ -42,8 +38,9 @@ class SpinCases {
   /// Reads the block with the same spatial orbitals and the spins alpha, beta, alpha, beta.
   std::span<const double> read(const Quad& tiles, Buffer& buffer) const;
 
-  const TileSpace& space_;
-  Read read_;
+  const TileSource& source_;
+  const TensorKind tensor_;
+  const TileSpace& space_ = source_.tiles();
   Buffer direct_, exchanged_;
 };
 

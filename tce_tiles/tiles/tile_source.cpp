@@ -2,6 +2,20 @@
 
 namespace trifuse {
 
+void TileSource::read_block(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const {
+  const auto [p, q, r, s] = tiles;
+  switch (tensor) {
+    case TensorKind::fock:
+      return read_fock(p, q, block);
+    case TensorKind::t1:
+      return read_t1(p, q, block);
+    case TensorKind::t2:
+      return read_t2(p, q, r, s, block);
+    case TensorKind::v2:
+      return read_v2(p, q, r, s, block);
+  }
+}
+
 std::string to_string(Reference reference) {
   switch (reference) {
     case Reference::rhf:

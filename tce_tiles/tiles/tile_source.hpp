@@ -111,6 +111,8 @@ class TileSource {
   /// Reads <g3 g4||g1 g2> as v2[g3,g4,g1,g2], in hartree; g3 <= g4 and g1 <= g2. `block` must have as many elements as
   /// the product of the four tile sizes. A source delivers at least the blocks {p p|h h}, {h p|h h} and {p p|h p}.
   virtual void read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const = 0;
+  /// Reads a block of a tensor. `tiles`: the arguments of the function above that reads it; of F1 and T1 the first two.
+  void read_block(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const;
 };
 
 /// Returns "RHF", "UHF" or "ROHF".

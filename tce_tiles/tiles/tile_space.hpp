@@ -36,6 +36,22 @@ constexpr Spin spin_of(OrbitalClass c) {
 constexpr Space space_of(OrbitalClass c) {
   return c == OrbitalClass::hole_alpha || c == OrbitalClass::hole_beta ? Space::hole : Space::particle;
 }
+/// The class of the holes or of the particles of a spin.
+constexpr OrbitalClass hole_class(Spin s) {
+  return s == Spin::alpha ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
+}
+constexpr OrbitalClass particle_class(Spin s) {
+  return s == Spin::alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+}
+
+/// The spins that have arrays of their own: alpha for a restricted reference, else alpha and beta.
+inline std::span<const Spin> distinct_spins(bool restricted) {
+  static constexpr std::array both = {Spin::alpha, Spin::beta};
+  return std::span(both).first(restricted ? 1 : 2);
+}
+
+/// The tensors that consist of blocks: the Fock matrix F1, T1, T2, and the antisymmetrised integrals V2.
+enum class TensorKind : std::uint8_t { fock, t1, t2, v2 };
 
 /// Consecutive sorted orbitals of one class and one irrep.
 struct Tile {
@@ -90,7 +106,13 @@ class TileSpace {
   int hole_tiles() const { return first(OrbitalClass::particle_alpha); }  ///< TCE's noab
   int particle_tiles() const { return size() - hole_tiles(); }            ///< TCE's nvab
 
-  /// Returns the number of spin orbitals, of all classes or of one.
+  /// Position of the first orbital of tile t among the orbitals of its class.
+  std::int64_t offset_in_class(int t) const {
+    const Tile& tile = (*this)[t];
+    return tile.offset - (*this)[first(tile.orbital_class)].offset;
+  }
+
+  /// Number of spin orbitals, of all classes or of one.
   std::int64_t orbitals() const { return orbitals_; }
   std::int64_t orbitals(OrbitalClass c) const;
   /// Returns the number of orbitals in the largest tile; 0 if there are no tiles.

@@ -10,13 +10,14 @@
 
 namespace trifuse {
 
-WatchedSource::WatchedSource(std::unique_ptr<const TileSource> source) : source_(std::move(source)) {
+WatchedSource::WatchedSource(std::unique_ptr<const TileSource> source)
+    : WrappedSource(*source), owned_(std::move(source)) {
   reset_hashes();
 }
 
 void WatchedSource::reset_hashes() {
   for (Shard& shard : shards_) shard.hashes.clear();
-  const std::span<const double> energies = source_->orbital_energies();
+  const std::span<const double> energies = orbital_energies();
   const XXH128_hash_t hash = XXH3_128bits(energies.data(), energies.size_bytes());
   high_ = hash.high64;
   low_ = hash.low64;
@@ -26,11 +27,11 @@ std::optional<SourceDigest> WatchedSource::digest() const {
   return SourceDigest{high_.load(), low_.load()};
 }
 
-void WatchedSource::watch(Tensor tensor, std::array<int, 4> tiles, std::span<const double> block) const {
+void WatchedSource::watch(TensorKind tensor, std::array<int, 4> tiles, std::span<const double> block) const {
   const struct {
-    Tensor tensor;
+    int tensor;
     std::array<int, 4> tiles;
-  } name{tensor, tiles};
+  } name{static_cast<int>(tensor), tiles};
   const std::uint64_t key = XXH3_64bits(&name, sizeof name);
   // The seed makes the hash depend on tensor and tiles: blocks with equal numbers add different hashes to the sum.
   const XXH128_hash_t hash = XXH3_128bits_withSeed(block.data(), block.size_bytes(), key);
@@ -44,7 +45,7 @@ void WatchedSource::watch(Tensor tensor, std::array<int, 4> tiles, std::span<con
   }
   if (known->second == hash.low64) return;
   constexpr std::array<const char*, 4> names = {"F1", "T1", "T2", "V2"};
-  const bool matrix = tensor == Tensor::fock || tensor == Tensor::t1;
+  const bool matrix = tensor == TensorKind::fock || tensor == TensorKind::t1;
   for (int& tile : tiles) ++tile;
   throw InputError(
       fmt::format("{}: the numbers of {} block ({}), tiles counted from 1, changed after they were checked; amplitudes "
@@ -53,21 +54,9 @@ void WatchedSource::watch(Tensor tensor, std::array<int, 4> tiles, std::span<con
                   fmt::join(tiles.begin(), tiles.begin() + (matrix ? 2 : 4), " ")));
 }
 
-void WatchedSource::read_fock(int g6, int g5, std::span<double> block) const {
-  source_->read_fock(g6, g5, block);
-  watch(Tensor::fock, {g6, g5}, block);
-}
-void WatchedSource::read_t1(int p, int h, std::span<double> block) const {
-  source_->read_t1(p, h, block);
-  watch(Tensor::t1, {p, h}, block);
-}
-void WatchedSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
-  source_->read_t2(p1, p2, h3, h4, block);
-  watch(Tensor::t2, {p1, p2, h3, h4}, block);
-}
-void WatchedSource::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
-  source_->read_v2(g3, g4, g1, g2, block);
-  watch(Tensor::v2, {g3, g4, g1, g2}, block);
+void WatchedSource::read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const {
+  source().read_block(tensor, tiles, block);
+  watch(tensor, tiles, block);
 }
 
 }

@@ -6,7 +6,7 @@ import ctypes
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable, NamedTuple, Protocol, Tuple, TypedDict
+from typing import Any, Callable, NamedTuple, Protocol, Tuple, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -22,52 +22,20 @@ NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "fock
          "factors_oo", "factors_ov", "factors_vv")
 
 
-class SpinArrays(TypedDict, total=False):
-    """Arrays of a UHF or ROHF reference, with their spins."""
-
-    eps_occ_a: npt.ArrayLike | None
-    eps_occ_b: npt.ArrayLike | None
-    eps_vir_a: npt.ArrayLike | None
-    eps_vir_b: npt.ArrayLike | None
-    t1_a: npt.ArrayLike | None
-    t1_b: npt.ArrayLike | None
-    t2_aa: npt.ArrayLike | None
-    t2_ab: npt.ArrayLike | None
-    t2_bb: npt.ArrayLike | None
-    ovvv_aaaa: npt.ArrayLike | None
-    ovvv_aabb: npt.ArrayLike | None
-    ovvv_bbaa: npt.ArrayLike | None
-    ovvv_bbbb: npt.ArrayLike | None
-    ovoo_aaaa: npt.ArrayLike | None
-    ovoo_aabb: npt.ArrayLike | None
-    ovoo_bbaa: npt.ArrayLike | None
-    ovoo_bbbb: npt.ArrayLike | None
-    ovov_aaaa: npt.ArrayLike | None
-    ovov_aabb: npt.ArrayLike | None
-    ovov_bbbb: npt.ArrayLike | None
-    oovv_aaaa: npt.ArrayLike | None
-    oovv_bbbb: npt.ArrayLike | None
-    asym_ovvv_aaaa: npt.ArrayLike | None
-    asym_ovvv_bbbb: npt.ArrayLike | None
-    asym_ovoo_aaaa: npt.ArrayLike | None
-    asym_ovoo_bbbb: npt.ArrayLike | None
-    asym_ovov_aaaa: npt.ArrayLike | None
-    asym_ovov_bbbb: npt.ArrayLike | None
-    asym_oovv_aaaa: npt.ArrayLike | None
-    asym_oovv_bbbb: npt.ArrayLike | None
-    factors_oo_a: npt.ArrayLike | None
-    factors_oo_b: npt.ArrayLike | None
-    factors_ov_a: npt.ArrayLike | None
-    factors_ov_b: npt.ArrayLike | None
-    factors_vv_a: npt.ArrayLike | None
-    factors_vv_b: npt.ArrayLike | None
-    fock_a: npt.ArrayLike | None
-    fock_b: npt.ArrayLike | None
-    irrep_occ_a: npt.ArrayLike | None
-    irrep_occ_b: npt.ArrayLike | None
-    irrep_vir_a: npt.ArrayLike | None
-    irrep_vir_b: npt.ArrayLike | None
-
+_Array = Union[npt.ArrayLike, None]
+SpinArrays = TypedDict("SpinArrays", {
+    "eps_occ_a": _Array, "eps_occ_b": _Array, "eps_vir_a": _Array, "eps_vir_b": _Array,
+    "t1_a": _Array, "t1_b": _Array, "t2_aa": _Array, "t2_ab": _Array, "t2_bb": _Array,
+    "ovvv_aaaa": _Array, "ovvv_aabb": _Array, "ovvv_bbaa": _Array, "ovvv_bbbb": _Array,
+    "ovoo_aaaa": _Array, "ovoo_aabb": _Array, "ovoo_bbaa": _Array, "ovoo_bbbb": _Array,
+    "ovov_aaaa": _Array, "ovov_aabb": _Array, "ovov_bbbb": _Array, "oovv_aaaa": _Array, "oovv_bbbb": _Array,
+    "asym_ovvv_aaaa": _Array, "asym_ovvv_bbbb": _Array, "asym_ovoo_aaaa": _Array, "asym_ovoo_bbbb": _Array,
+    "asym_ovov_aaaa": _Array, "asym_ovov_bbbb": _Array, "asym_oovv_aaaa": _Array, "asym_oovv_bbbb": _Array,
+    "factors_oo_a": _Array, "factors_oo_b": _Array, "factors_ov_a": _Array, "factors_ov_b": _Array,
+    "factors_vv_a": _Array, "factors_vv_b": _Array, "fock_a": _Array, "fock_b": _Array,
+    "irrep_occ_a": _Array, "irrep_occ_b": _Array, "irrep_vir_a": _Array, "irrep_vir_b": _Array,
+}, total=False)
+"""Arrays of a UHF or ROHF reference, with their spins."""
 
 SPIN_NAMES = names_of(SpinArrays)
 

@@ -7,7 +7,7 @@
 
 #include "tce_tiles/tiles/tile_space.hpp"
 
-/// Small operations of the Lambda equation. Spins are 0 for alpha and 1 for beta.
+/// Small operations of the equations of the single excitations and of Lambda. Spins are 0 for alpha and 1 for beta.
 namespace trifuse {
 
 template <typename Integer>
@@ -15,12 +15,12 @@ std::size_t at(Integer n) {
   return static_cast<std::size_t>(n);
 }
 
-inline OrbitalClass holes_of(int s) {
-  return s == 0 ? OrbitalClass::hole_alpha : OrbitalClass::hole_beta;
+constexpr OrbitalClass holes_of(int s) {
+  return hole_class(s == 0 ? Spin::alpha : Spin::beta);
 }
 
-inline OrbitalClass particles_of(int s) {
-  return s == 0 ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta;
+constexpr OrbitalClass particles_of(int s) {
+  return particle_class(s == 0 ? Spin::alpha : Spin::beta);
 }
 
 /// to += factor * from, for all elements of `to`.
