@@ -164,7 +164,11 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   ChosenOrbitals orbitals(right, left, options, formulation);
   orbitals.plan_rotation(memory, of_rank.sharers);
   memory.check_rotation(right.info().path, of_rank.sharers);
-  const Problem problem{orbitals.right(), orbitals.left(), formulation, options.omega2, orbitals.method()};
+  const Problem problem{.right = orbitals.right(),
+                        .left = orbitals.left(),
+                        .formulation = formulation,
+                        .omega2 = options.omega2,
+                        .method = orbitals.method()};
   const TileSpace& space = problem.right->tiles();
   const double largest = largest_denominator(space, problem.right->orbital_energies());
   check_denominators(problem, largest);
