@@ -107,8 +107,8 @@ struct BenchCommand {
 
   static std::string blas() { return json_machine()["blas"].get<std::string>(); }
 
-  /// Plans a calculation. Throws SystemError if the operands do not fit into memory, because the system may kill a
-  /// process that tries.
+  /// Plans a calculation. Throws SystemError if the operands do not fit into memory. Otherwise the system might kill
+  /// the process.
   static Calculation planned(const TileSource& amplitudes, const CalculationOptions& chosen) {
     Calculation calculation(amplitudes, nullptr, chosen);
     const auto needed = static_cast<double>(calculation.memory().operands);
@@ -122,7 +122,7 @@ struct BenchCommand {
     chosen.formulation = each;
     const Calculation calculation = planned(amplitudes, chosen);
     const auto executor = calculation.make_executor();
-    // Trifuse and DGEMM take turns. If the speed of the machine drifts, both are affected.
+    // Trifuse and DGEMM take turns, so that a drift in the speed of the machine affects both.
     std::vector<double> ours, dgemm, ratios, seconds;
     double operations = 0.0;
     for (int r = 0; r < repeats; ++r) {
@@ -192,7 +192,7 @@ struct BenchCommand {
     return results;
   }
 
-  /// Says whether the kernel that a run would choose is the fastest measured kernel, within the noise.
+  /// Returns a sentence on whether the kernel that a run would choose is the fastest measured kernel, within the noise.
   static std::string advice(const std::string& chosen, const std::map<std::string, double>& rates) {
     // Two measurements of the same kernel differ by this fraction.
     constexpr double noise = 0.02;

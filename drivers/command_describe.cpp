@@ -10,8 +10,8 @@
 #include "drivers/commands.hpp"
 #include "trifuse_config.hpp"
 
-/// The hidden command `describe`: completion for shells and the man page, made of the options that the program has. The
-/// build runs it and installs what it prints.
+/// The hidden command `describe` prints the completion for shells and the man page, made from the options of the
+/// program. The build runs it and installs its output.
 namespace trifuse::cli {
 
 namespace {
@@ -37,7 +37,7 @@ std::vector<std::string> names_of(const CLI::Option& option) {
   return names;
 }
 
-/// The values that an option with a fixed list of values may have, separated by blanks; otherwise empty.
+/// Returns the values of an option with a fixed list of values, separated by blanks; an empty text for other options.
 std::string values_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const auto begin = type.find('{'), end = type.find('}');
@@ -51,8 +51,7 @@ bool has_value(const CLI::Option& option) {
   return option.get_items_expected_max() > 0;
 }
 
-/// What follows the name of an option on the command line, in roman type: its values, or their type and limits, as in
-/// the help.
+/// Returns the text behind the name of an option, in roman type: its values, or their type and limits, as in the help.
 std::string argument_of(const CLI::Option& option) {
   if (!has_value(option) || option.get_positional()) return {};
   const std::string type = option.get_type_name();

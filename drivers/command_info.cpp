@@ -47,7 +47,7 @@ struct InfoCommand {
     if (options.choose_executor)
       options.executor = choose_executor(right->tiles(), options.formulation, options.precision);
     const Calculation calculation(*right, left.get(), options);
-    // The rate of a device is known only after its set-up, which this command does not do.
+    // The rate of a device is known only after its set-up, and this command does not set up devices.
     const bool on_cpu = calculation.devices().empty();
     const double rate = on_cpu ? measure_dgemm(512, calculation.memory().threads, 5) * usual_share : 0.0;
     const double seconds = on_cpu ? calculation.plan().total_operations / rate : 0.0;

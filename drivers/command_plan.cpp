@@ -122,7 +122,7 @@ struct PlanCommand {
   }
 
  private:
-  /// The same job without a timeline.
+  /// Returns `job` without a timeline.
   static JobShape without_lanes(JobShape job) {
     job.lanes = 0;
     return job;
@@ -156,7 +156,7 @@ struct PlanCommand {
     return options.formulation.value_or(default_formulation(molecule.tiles()));
   }
 
-  /// The tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
+  /// Returns the tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
   static TileSpace tiles_of(const TileSource& molecule, SpinFormulation formulation, bool for_gpus,
                             std::optional<std::int64_t> size) {
     return retile(molecule.tiles(), default_tiling(molecule.tiles(), formulation, for_gpus, size));
@@ -182,7 +182,7 @@ struct PlanCommand {
                         : fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
   }
 
-  /// The same job on 1, `factor`, `factor`^2, ... GPUs (or ranks), but on fewer than `job` has.
+  /// Returns `job` on 1, `factor`, `factor`^2, ... GPUs (or ranks), as long as these are fewer than `job` has.
   static std::vector<JobShape> smaller_jobs(const JobShape& job, std::int64_t factor) {
     std::vector<JobShape> jobs;
     const bool on_gpus = job.gpus > 0;
@@ -197,8 +197,8 @@ struct PlanCommand {
     return jobs;
   }
 
-  /// Predictions for powers of two up to the number of GPUs (or ranks) of `job`, and for `job` itself. For a large plan
-  /// only every third power is used, and fewer if the simulations exceed `budget`.
+  /// Returns predictions for powers of two up to the number of GPUs (or ranks) of `job`, and for `job` itself. For a
+  /// large plan only every third power is used, and fewer if the simulations exceed `budget`.
   static std::vector<Prediction> scaling_curve(const Plan& plan, const Problem& problem, const Inspection& inspection,
                                                const MachineModel& machine, const JobShape& job,
                                                const Prediction& asked_for, PlanBudget& budget, StatusLine& status) {
@@ -218,7 +218,7 @@ struct PlanCommand {
     return curve;
   }
 
-  /// Predictions for the same job with other tile sizes, as far as `budget` allows.
+  /// Returns predictions for `job` with other tile sizes, as far as `budget` allows.
   static std::vector<TileSizeTrial> other_tiles(const TileSource& molecule, const Problem& problem, const Plan& plan,
                                                 const MachineModel& machine, const JobShape& job,
                                                 const Prediction& chosen, PlanBudget& budget, StatusLine& status) {
@@ -241,7 +241,7 @@ struct PlanCommand {
     return trials;
   }
 
-  /// Predictions for measured runs, each on the machine of this command.
+  /// Returns predictions for measured runs, each on the machine of this command.
   std::vector<ComparedRun> compare(const std::vector<MeasuredRun>& runs, const MachineModel& machine,
                                    StatusLine& status) const {
     std::vector<ComparedRun> compared;

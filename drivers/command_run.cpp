@@ -33,7 +33,7 @@ void request_stop(int) {
 /// True on the rank that prints messages. All ranks of a job get the signal, but only one rank prints.
 bool speaks = true;
 
-/// The handler while files are read. At that time there is nothing to finish.
+/// The signal handler while files are read. At that time there is nothing to finish.
 void stop_at_once(int) {
   end_in_handler(speaks ? "trifuse: Stopped before the first task; nothing had been computed.\n" : "");
 }
@@ -75,7 +75,7 @@ struct RunCommand {
   }
 
  private:
-  /// True if the energies and warnings are only in the report.
+  /// Returns true if the energies and warnings are only in the report.
   bool prints_only_report() const { return is_standard_output(json) || (quiet && !json.empty()); }
 
   /// Shows the user what happens.
@@ -92,7 +92,7 @@ struct RunCommand {
       if (!silent_) {
         print_output("{}", describe_job(job));
         flush_output();
-      } else if (speaks) {  // the checks, which contain their warnings, are not printed
+      } else if (speaks) {  // the checks are not printed; their warnings are
         for (const std::string& warning : check_warnings(job.right_check, job.left_check)) warn(warning);
       }
       on_stop_signals(request_stop);

@@ -36,7 +36,7 @@ std::vector<CalculationResult> compute(const Case& test, const std::vector<Execu
   return results;
 }
 
-/// The largest difference between two energies of the same spin case, relative to the largest energy.
+/// Returns the largest difference between two energies of the same spin case, relative to the largest energy.
 double difference(const CalculationResult& x, const CalculationResult& y) {
   double largest = 0.0, scale = 0.0;
   for (std::size_t w = 0; w < x.energies.size(); ++w) {

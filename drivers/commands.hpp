@@ -11,7 +11,7 @@ enum ExitCode : int {
   success = 0,
   bad_input = 1,      ///< a file is absent, unreadable or not valid
   bad_usage = 2,      ///< an option or argument is not possible
-  bad_system = 3,     ///< not enough memory, no space on the disk, an unwritable file
+  bad_system = 3,     ///< memory or disk is full, or a file cannot be written
   failed_check = 4,   ///< a self-test failed, or an internal error
   interrupted = 130,  ///< stopped by a signal
 };
@@ -25,7 +25,7 @@ void add_convert(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_selftest(CLI::App& app, int& exit_code);
-/// Not listed by `--help`. It describes the commands that `app` has when it runs.
+/// Adds a command that `--help` does not list. It describes the commands that `app` has when it runs.
 void add_describe(CLI::App& app);
 
 }

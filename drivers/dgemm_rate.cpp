@@ -23,7 +23,7 @@ double measure_dgemm(int n, int threads, int repeats) {
     const double start = wall_seconds();
     multiply_transposed(n, n, n, a.data(), n, b.data(), n, c.data());
     const double seconds = wall_seconds() - start;
-    if (r > 0) rates.push_back(2.0 * n * n * n / seconds);  // the first call only warms up
+    if (r > 0) rates.push_back(2.0 * n * n * n / seconds);  // the first call does not count: it warms up
   }
   use_single_threaded_blas();
   return median(std::move(rates));

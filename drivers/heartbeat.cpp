@@ -58,7 +58,7 @@ void find_addresses(PulseEndpoint& endpoint) {
 
 }
 
-/// What a listening rank knows about the other ranks. Times are as from `wall_seconds`.
+/// What a listening rank knows about the other ranks. Times are values of `wall_seconds`.
 class Heartbeat::Watch {
  public:
   Watch(std::vector<std::string> hosts, int own, double silence)

@@ -23,7 +23,7 @@ struct PulseEndpoint {
 /// names the rank.
 class Heartbeat {
  public:
-  /// The time after which a rank counts as silent, in seconds: TRIFUSE_SILENCE_SECONDS, by default 120. 0: no
+  /// Returns the time after which a rank counts as silent, in seconds: TRIFUSE_SILENCE_SECONDS, by default 120. 0: no
   /// heartbeat, also if the variable has an impossible value.
   static double silence_asked();
 
@@ -33,10 +33,10 @@ class Heartbeat {
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// The address on which this rank listens.
+  /// Returns the address on which this rank listens.
   const PulseEndpoint& endpoint() const { return endpoint_; }
-  /// Starts the thread. `listener`: the address for the datagrams of this rank. It is the address of rank 0, and on
-  /// rank 0 that of rank 1. `hosts`: host names of all ranks, needed if this rank listens. `silence`: see
+  /// Starts the thread. `listener`: the address for the datagrams of this rank. It is the address of rank 0, or on rank
+  /// 0 the address of rank 1. `hosts`: host names of all ranks, needed if this rank listens. `silence`: see
   /// `silence_asked`; if it is not positive, no thread starts.
   void begin(const PulseEndpoint& listener, std::vector<std::string> hosts, double silence);
 

@@ -11,7 +11,7 @@ struct Launcher {
   const char* variable;  ///< environment variable that gives this number
 };
 
-/// Returns nullopt if this process is the only one.
+/// Returns the launcher; nullopt if this process is the only one.
 std::optional<Launcher> find_launcher();
 
 /// Throws UsageError. Several processes that do not work together would each do all of the work and write the same

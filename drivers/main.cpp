@@ -37,7 +37,7 @@ void allow_many_open_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // without it, an error about a file says what is missing
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // if this fails, an error about a file will say what is missing
 }
 
 /// Throws UsageError if the first argument is not an option and not the name of a command.
@@ -55,8 +55,8 @@ void expect_command(const CLI::App& app, int argc, char** argv) {
                        : fmt::format("There is no command '{}'; did you mean '{}'?", word, nearest));
 }
 
-/// Runs the command line and returns the exit code. `communicator`: the ranks of the job, of which rank 0 prints; null
-/// for a single process.
+/// Runs the command line and returns the exit code. `communicator`: the ranks of the job; null for a single process.
+/// Only rank 0 prints.
 int run_program(int argc, char** argv, Communicator* communicator) {
   if (communicator == nullptr) on_stop_signals(stop_program);
   CLI::App app{"Trifuse: the triples correction of CCSD(T) and Reg-CCSD(T) from converged amplitudes.", "trifuse"};

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The tiles of the plan in a report. The report gives the orbital class of a tile by its name.
+/// Returns the tiles of the plan in a report. The report gives the orbital class of a tile by its name.
 TileSpace tiles_of(const Json& plan, bool restricted) {
   std::vector<Tile> tiles;
   for (const Json& entry : plan.at("tiles")) {
@@ -71,7 +71,7 @@ SpinFormulation formulation_of(const Json& name) {
                                                           : SpinFormulation::spin_orbital;
 }
 
-/// `object`: has the precision of a run. Reports of older versions do not tell it.
+/// Returns the precision that `object`, a part of a report, states. Reports of older versions do not state it.
 Precision precision_of(const Json& object) {
   return object.value("precision", precision_names[0]) == precision_names[1] ? Precision::mixed : Precision::fp64;
 }
@@ -120,7 +120,7 @@ std::vector<MeasuredRun> runs_of(const Json& report, const std::string& path) {
   return {std::move(run)};
 }
 
-/// The text of a report. The report of a job with many ranks has some megabytes.
+/// Returns the text of a report. The report of a job with many ranks has some megabytes.
 std::string text_of(const std::string& path) {
   constexpr std::int64_t max_bytes = std::int64_t{1} << 28;
   const InputFile file(path);

@@ -28,7 +28,7 @@ struct MeasuredRun {
   double peak_host = 0.0, peak_gpu = 0.0;  ///< most memory of the process and of a GPU, bytes; 0: not known
   std::optional<double> bytes_sent;        ///< bytes sent to all GPUs, from hosts and from other GPUs
 
-  /// A made-up molecule with as many orbitals as the run, spread evenly over the irreps.
+  /// Returns a made-up molecule with as many orbitals as the run, spread evenly over the irreps.
   std::unique_ptr<TileSource> molecule() const;
 };
 

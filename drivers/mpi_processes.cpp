@@ -95,7 +95,7 @@ class Processes final : public MpiProcesses {
   }
 
   int end(int code, const std::function<void()>& tell) override {
-    // Seconds that a rank with an error waits. Ranks that have failed together arrive here at about the same time.
+    // Seconds that a rank with an error waits. Ranks that fail together arrive here at about the same time.
     constexpr double patience = 5.0;
     std::array<int, 2> codes = {rank_ == 0 ? code : 0, code};
     try {
@@ -133,7 +133,7 @@ class Processes final : public MpiProcesses {
   std::optional<Heartbeat> pulse_;
   std::optional<ProgramCommunicator> communicator_;
   int rank_ = 0;
-  /// Not the communicator of the calculation, because a rank that failed alone has left its operations there
+  /// A communicator for the end. A rank that failed alone has left operations of the calculation's communicator
   /// unfinished.
   MPI_Comm at_the_end_ = MPI_COMM_NULL;
 };

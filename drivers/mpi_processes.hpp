@@ -19,9 +19,9 @@ class MpiProcesses {
   /// connect the processes.
   virtual void serve(const std::function<void(Communicator&)>& body) = 0;
 
-  /// Ends MPI. Every rank calls it last. `code`: exit code of this rank. Returns the exit code for all ranks: that of
-  /// rank 0 if it is not 0, else the largest one. If rank 0 has failed, it calls `tell`; otherwise each rank that has
-  /// failed calls `tell`. If a rank has failed alone and the others do not call this function within 5 s, that rank
+  /// Ends MPI. Every rank calls it last. `code`: exit code of this rank. Returns the exit code for all ranks: the code
+  /// of rank 0 if it is not 0, else the largest code. If rank 0 has failed, it calls `tell`; otherwise each rank that
+  /// has failed calls `tell`. If a rank has failed alone and the others do not call this function within 5 s, that rank
   /// calls `tell` and aborts the whole job.
   virtual int end(int code, const std::function<void()>& tell) = 0;
 };

@@ -2,9 +2,9 @@
 
 namespace trifuse::cli {
 
-/// Makes Open MPI choose one-sided communication (windows) that works and is fast, on one host and between hosts. Other
-/// MPI libraries are not changed, and neither is a choice of the user in OMPI_MCA_osc. The object must exist when MPI
-/// is initialised, and must be destroyed before MPI is finalised.
+/// Makes Open MPI choose one-sided communication (windows) that works and is fast, on one host and between hosts.
+/// Changes neither other MPI libraries nor a choice of the user in OMPI_MCA_osc. The object must exist when MPI is
+/// initialised, and must be destroyed before MPI is finalised.
 class OpenMpiSettings {
  public:
   OpenMpiSettings();

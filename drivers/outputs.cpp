@@ -20,7 +20,7 @@ namespace trifuse::cli {
 
 namespace {
 
-/// No report of Trifuse is larger, bytes. A larger file is not read.
+/// Limit for the size of a report, bytes. No report of Trifuse is larger. A larger file is not read.
 constexpr std::uintmax_t largest_report = std::uintmax_t{1} << 28;
 
 bool is_earlier_report(const std::string& path, const std::string& command) {

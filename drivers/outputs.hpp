@@ -41,7 +41,7 @@ class Outputs {
   std::vector<std::pair<std::string, std::string>> outputs_;  ///< pairs of option and path
 };
 
-/// True if a report of this path goes to standard output. The command then prints nothing else there.
+/// Returns true if a report of this path goes to standard output. The command then prints nothing else there.
 inline bool is_standard_output(const std::string& path) {
   return path == "-";
 }

@@ -13,7 +13,7 @@ void require_predictable(const TileSpace& tiles, SpinFormulation formulation) {
 }
 
 bool PlanBudget::take(const Plan& plan, const std::vector<JobShape>& jobs) {
-  // Each rank and each worker of a GPU makes one more request than it gets tasks.
+  // Each rank and each worker of a GPU makes one request more than it gets tasks.
   constexpr double of_gpu = 4.0, of_rank = 2.0;
   double work = 0.0;
   for (const JobShape& job : jobs) {

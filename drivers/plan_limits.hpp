@@ -5,7 +5,7 @@
 #include "cxx/plan/plan.hpp"
 #include "cxx/prediction/prediction.hpp"
 
-/// Limits that keep `trifuse plan` within about a minute and some gigabytes, whatever the user asks for.
+/// Limits that keep `trifuse plan` within about a minute and some gigabytes, whatever job the user asks for.
 namespace trifuse::cli {
 
 /// Throws UsageError if a plan has more tasks than a prediction can list, or if it would take too long to list them.
@@ -15,8 +15,8 @@ void require_predictable(const TileSpace& tiles, SpinFormulation formulation);
 /// the same on every machine.
 class PlanBudget {
  public:
-  /// Subtracts the work of simulating these jobs with this plan. Returns false and subtracts nothing if the work is
-  /// more than what is left.
+  /// Subtracts the work of simulating these jobs with this plan. Returns false and subtracts nothing if less work is
+  /// left.
   bool take(const Plan& plan, const std::vector<JobShape>& jobs);
 
  private:

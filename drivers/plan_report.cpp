@@ -16,7 +16,7 @@ namespace {
 constexpr double gib = 0x1p30;
 constexpr double enough_efficiency = 0.9;
 
-/// The number of GPUs of a job, or the number of its ranks if it has no GPU.
+/// Returns the number of GPUs of a job, or the number of its ranks if it has no GPU.
 int gpus_or_ranks(const Prediction& prediction) {
   return prediction.job.gpus > 0 ? prediction.job.gpus : prediction.job.ranks;
 }
@@ -30,7 +30,7 @@ std::string plural(double count, const std::string& what) {
   return fmt::format("{:.0f} {}{}", count, what, count == 1.0 ? "" : "s");
 }
 
-/// How the time of all GPUs divides while tasks are computed, as fractions: in kernels, idle at the end, and the rest.
+/// The parts of the time of all GPUs while tasks are computed, as fractions: kernels, idle at the end, and the rest.
 struct Shares {
   double kernels, end, rest;
 };
@@ -155,7 +155,8 @@ std::string describe_schedule(const Prediction& p) {
   return text;
 }
 
-/// The sample of mixed precision, or the time that mixed precision would take if double precision is slow.
+/// Describes the sample of mixed precision. In slow double precision, describes the time that mixed precision would
+/// take.
 std::string describe_precision(const PlanReport& report) {
   const Prediction& p = report.prediction;
   const char* const not_measured = report.machine.measured ? "" : "; not measured";
@@ -290,7 +291,7 @@ std::string describe(const std::vector<ComparedRun>& runs) {
 
 namespace {
 
-/// The memory layout of a GPU.
+/// Returns the memory layout of a GPU.
 nlohmann::ordered_json json_memory(const GpuMemory& gpu) {
   return {{"budget", gpu.budget},           {"workers", gpu.workers},
           {"scratch", gpu.scratch},         {"slabs", gpu.slabs},
@@ -390,7 +391,7 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
   if (report.rotation) {
     json["prediction"]["memory"]["rotation"] = {{"rotated_rank_bytes", report.rotation->rotated_bytes},
                                                 {"peak_rank_bytes", report.rotation->peak_bytes}};
-    // The seconds of the prediction do not include this time.
+    // The seconds of the prediction do not include the time of the rotation.
     json["prediction"]["rotation_seconds"] = report.rotation->seconds;
   }
   for (const Prediction& point : report.curve) {

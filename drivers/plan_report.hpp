@@ -11,7 +11,7 @@
 /// The report of a prediction: as text and as JSON.
 namespace trifuse::cli {
 
-/// The same job with other tiles.
+/// The predicted job with other tiles.
 struct TileSizeTrial {
   TileSizes largest;                   ///< largest number of orbitals in a tile
   std::size_t tasks;                   ///< number of tasks
@@ -28,23 +28,23 @@ struct PlanReport {
   Prediction prediction;
   std::vector<Prediction> curve;     ///< the same job on fewer GPUs (or ranks), ascending; the job itself is last
   std::vector<TileSizeTrial> sizes;  ///< trials of tile sizes; the job itself is first
-  std::optional<RotationPrediction> rotation = {};  ///< if semicanonical orbitals are possible or necessary
-  bool rotates = false;                             ///< every run rotates, because the orbitals are not canonical
+  std::optional<RotationPrediction> rotation = {};  ///< present if semicanonical orbitals are possible or necessary
+  bool rotates = false;                             ///< true: every run rotates, because the orbitals are not canonical
   std::optional<Prediction> mixed =
       {};  ///< the job in mixed precision, if this is faster and GPUs are slow in double precision
 
-  /// Speed-up of a point of the curve relative to the first point, divided by the ratio of their numbers of GPUs (or
-  /// ranks).
+  /// Returns the speed-up of a point of the curve relative to the first point, divided by the ratio of their numbers of
+  /// GPUs (or ranks).
   double scaling(const Prediction& point) const;
-  /// The last point of the curve whose `scaling` is at least 0.9.
+  /// Returns the last point of the curve whose `scaling` is at least 0.9.
   const Prediction& largest_efficient() const;
 };
 
-/// The report as text.
+/// Returns the report as text.
 std::string describe(const PlanReport& report);
-/// A table of measured runs and their predictions.
+/// Returns a table of measured runs and their predictions.
 std::string describe(const std::vector<ComparedRun>& runs);
-/// The report as JSON.
+/// Returns the report as JSON.
 nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vector<ComparedRun>& runs);
 
 }

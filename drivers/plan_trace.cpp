@@ -16,7 +16,7 @@ namespace {
 constexpr double resolution = 5e-5;  // of the whole time
 constexpr double microseconds = 1e6;
 
-/// The spans in the order of their rows and times. Spans that nearly touch are joined.
+/// Returns the spans in the order of their rows and times. Spans that nearly touch are joined.
 std::vector<Simulation::Span> joined_spans(const Simulation& tasks) {
   std::vector<Simulation::Span> spans = tasks.spans;
   std::sort(spans.begin(), spans.end(), [](const Simulation::Span& p, const Simulation::Span& q) {

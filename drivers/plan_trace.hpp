@@ -10,9 +10,10 @@ namespace trifuse::cli {
 /// Every trace begins with this text. It distinguishes traces of Trifuse from other files.
 constexpr std::string_view trace_beginning = R"({"program":"trifuse","report":"trace")";
 
-/// The timeline of a simulated run as JSON in the format of Chrome's trace viewer, which ui.perfetto.dev reads: one
-/// process for each recorded GPU, with one row for kernels and one for copies of panels; times in microseconds. Spans
-/// of a row less than 1/20000 of the whole time apart are one event. `gpu_model`: name of the GPUs.
+/// Returns the timeline of a simulated run as JSON in the format of Chrome's trace viewer, which ui.perfetto.dev reads:
+/// one process for each recorded GPU, with one row for kernels and one for copies of panels; times in microseconds.
+/// Spans of a row become one event if they are less than 1/20000 of the whole time apart. `gpu_model`: name of the
+/// GPUs.
 std::string trace_of(const Simulation& tasks, std::string_view gpu_model);
 
 }

@@ -14,8 +14,8 @@ namespace trifuse::cli {
 
 namespace {
 
-/// A line with a bar that fits into `width` characters. In a narrow terminal the bar gets shorter, and then the least
-/// important numbers are left out.
+/// Returns a line with a bar that fits into `width` characters. In a narrow terminal the bar gets shorter, and then the
+/// least important numbers are left out.
 std::string line_of(const RunProgress& progress, double fraction, double rate, const std::string& left,
                     std::size_t width) {
   constexpr std::size_t longest_bar = 30, shortest_bar = 8, around_bar = 3;

@@ -20,7 +20,7 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
 
   bool is_shown() const { return shown_; }
-  /// The number of characters that fit.
+  /// Returns the number of characters that fit.
   static std::size_t width();
   /// Shows `text`, which is ASCII without control characters.
   void show(std::string_view text);
@@ -50,7 +50,7 @@ class Progress {
   double operations_before_ = -1.0;  ///< done by an earlier run, from the journal; negative: not known yet
 };
 
-/// A duration as text: "12 s", "3 min 05 s", "2 h 07 min". `seconds`: a negative number counts as 0.
+/// Returns a duration as text: "12 s", "3 min 05 s", "2 h 07 min". `seconds`: a negative number counts as 0.
 std::string duration(double seconds);
 
 }

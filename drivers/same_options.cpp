@@ -18,7 +18,7 @@ namespace {
 /// Options that name files.
 const std::set<std::string> names_of_files = {"PATH", "--left", "--nwchem-output", "--nwchem-movecs"};
 
-/// The options of a command line that must be the same on all ranks. Those of the option table are compared by
+/// Returns the options of a command line that must be the same on all ranks. Those of the option table are compared by
 /// run_job().
 std::vector<Setting> given(const CLI::App& command) {
   std::vector<Setting> options;
@@ -32,7 +32,7 @@ std::vector<Setting> given(const CLI::App& command) {
   return options;
 }
 
-/// What a rank is asked to do. Ranks compare it before they compare options.
+/// The task that a command line gives to a rank. Ranks compare these tasks before they compare options.
 enum class Wish { compute, help };
 
 void expect_same_wish(Communicator& communicator, Wish wish, const std::vector<Setting>& options) {

@@ -12,8 +12,8 @@ namespace trifuse::cli {
 /// file must be given on all ranks or on none. Collective; it is the first collective call of the ranks.
 void expect_same_options(Communicator& communicator, const CLI::App& command);
 
-/// For a rank that prints help. Throws UsageError on all ranks unless all ranks print help. Collective; it matches
-/// `expect_same_options` on other ranks.
+/// A rank that prints help calls this instead of `expect_same_options`. Throws UsageError on all ranks unless all ranks
+/// print help. Collective.
 void expect_all_ask_for_help(Communicator& communicator);
 
 }

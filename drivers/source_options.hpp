@@ -54,8 +54,8 @@ struct CalculationFlags {
 
   /// Adds the options to `command`. `journal`: with that of a journal.
   void add_to(CLI::App& command, bool journal);
-  /// The options of the calculation. Throws UsageError if options contradict each other, or if a GPU that the user asks
-  /// for cannot be used.
+  /// Returns the options of the calculation. Throws UsageError if options contradict each other, or if a GPU that the
+  /// user asks for cannot be used.
   CalculationOptions resolve() const;
 
  private:

@@ -22,14 +22,14 @@ std::shared_ptr<Amplitudes> open_unverified(const char* path, bool integrals_nee
 }
 
 /// Opens and verifies amplitudes. `right`: amplitudes with the integrals; null: the opened files have them. `doubtful`:
-/// true if a failed witness is not an error yet.
+/// true if a failed witness is no error in this call.
 trifuse_amplitudes open(const char* path, const Amplitudes* right, bool doubtful = false) {
   auto handle = open_unverified(path, right == nullptr);
   verify(*handle, right == nullptr ? *handle : *right, doubtful);
   return amplitudes_table().add(std::move(handle));
 }
 
-/// Throws UsageError if the number is not one of a tensor.
+/// Returns the tensor with a number. Throws UsageError if there is none.
 trifuse_tensor tensor_of(std::int32_t tensor) {
   if (tensor < TRIFUSE_FOCK || tensor > TRIFUSE_V2) {
     throw trifuse::UsageError("The tensor must be one of the values of trifuse_tensor.");
@@ -37,7 +37,7 @@ trifuse_tensor tensor_of(std::int32_t tensor) {
   return static_cast<trifuse_tensor>(tensor);
 }
 
-/// The blocks of a tensor that these amplitudes have.
+/// Returns the blocks of a tensor that these amplitudes have.
 const trifuse::BlockIndex& blocks_of(Amplitudes& handle, std::int32_t number) {
   const trifuse_tensor tensor = tensor_of(number);
   std::optional<trifuse::BlockIndex>& index = handle.blocks[static_cast<std::size_t>(tensor)];
@@ -54,7 +54,7 @@ const trifuse::BlockIndex& blocks_of(Amplitudes& handle, std::int32_t number) {
       index = trifuse::t2_blocks(source.tiles());
       break;
     case TRIFUSE_V2:
-      // Files: only the blocks that all files have.
+      // From files, only the blocks that all files have.
       index = !source.has_integrals()
                   ? trifuse::BlockIndex()
                   : trifuse::triples_v2_blocks(source.tiles(), handle.described && source.has_exchange_integrals());
@@ -96,7 +96,7 @@ const trifuse::Block& block_of(Amplitudes& handle, std::int32_t tensor, const st
       "These amplitudes have no CCSD energy: they are left-hand amplitudes, or have no integrals.");
 }
 
-/// The witnesses of the last check. Checks the amplitudes first if they have not been checked.
+/// Returns the witnesses of the last check. Checks the amplitudes first if they have not been checked.
 const std::vector<trifuse::Witness>& witnesses(Amplitudes& handle) {
   static_assert(static_cast<int>(trifuse::WitnessStatus::passed) == TRIFUSE_WITNESS_PASSED &&
                 static_cast<int>(trifuse::WitnessStatus::unknown) == TRIFUSE_WITNESS_UNKNOWN &&

@@ -27,13 +27,13 @@ using trifuse::UsageError;
 
 constexpr std::int64_t max_arrays = 1000, max_axes = 4;
 
-/// A text of the caller; `absent` if it is null.
+/// Returns a text of the caller; `absent` if it is null.
 std::string text_or(const char* text, const char* absent) {
   constexpr std::size_t longest = 4096;
   return text == nullptr ? std::string(absent) : std::string(text, strnlen(text, longest));
 }
 
-/// The facts of the arrays besides their numbers.
+/// Returns the facts about the arrays besides their numbers.
 trifuse::SourceInfo info_of(const trifuse_arrays& arrays) {
   const auto optional = [](double energy) { return std::isnan(energy) ? std::nullopt : std::optional(energy); };
   trifuse_description description{};
@@ -69,7 +69,7 @@ trifuse::SourceInfo info_of(const trifuse_arrays& arrays) {
   return info;
 }
 
-/// A reader that calls the caller's reader.
+/// Returns a reader that calls the caller's reader.
 CallerArray::Reader reader_of(const trifuse_array& array, const std::string& name) {
   return [read = array.reader, context = array.context, name](
              std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> box) {

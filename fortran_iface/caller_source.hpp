@@ -8,19 +8,19 @@
 
 namespace trifuse::c_interface {
 
-/// The facts of a description, besides tiles and orbital energies. Throws UsageError if a value is not allowed.
+/// Returns the facts in a description besides tiles and orbital energies. Throws UsageError if a value is not allowed.
 SourceInfo source_info(const trifuse_description& description);
-/// The tiles of a description. Throws UsageError if they are null, too many or not allowed.
+/// Returns the tiles of a description. Throws UsageError if they are null, too many or not allowed.
 TileSpace tile_space(const trifuse_description& description);
-/// The orbital energies of a description, hartree. `space`: its tiles. Throws UsageError if they are null or not
-/// finite.
+/// Returns the orbital energies of a description, hartree. `space`: its tiles. Throws UsageError if they are null or
+/// not finite.
 std::vector<double> orbital_energies(const trifuse_description& description, const TileSpace& space);
 
 /// A source whose blocks the calling program delivers.
 class CallerSource final : public UniformSource {
  public:
-  /// `description`: copied. `reader`: not null. `context`: passed to `reader`. Throws UsageError if the description is
-  /// not allowed.
+  /// Copies `description`. `reader` must not be null; it gets `context`. Throws UsageError if the description is not
+  /// allowed.
   CallerSource(const trifuse_description& description, trifuse_block_reader reader, void* context);
 
   const SourceInfo& info() const override { return info_; }

@@ -8,7 +8,7 @@ namespace trifuse::c_interface {
 
 namespace {
 
-/// The side of a job.
+/// Returns these amplitudes as a side of a job.
 JobSide side_of(Amplitudes* amplitudes) {
   if (amplitudes == nullptr) return {};
   JobSide side{amplitudes->source.get(), amplitudes->in_memory, {}, &amplitudes->checks};

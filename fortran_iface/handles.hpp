@@ -53,7 +53,7 @@ class BadHandle : public trifuse::Error {
   using Error::Error;
 };
 
-/// The code of a kind of error.
+/// Returns the code of a kind of error.
 inline trifuse_code code_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::none:
@@ -87,7 +87,7 @@ Result guarded(trifuse_status* status, Result failed, Body body) {
   return failed;
 }
 
-/// The same for a `body` without a result.
+/// Runs a `body` without a result. If it throws, sets the status.
 template <typename Body>
 void guarded(trifuse_status* status, Body body) {
   guarded(status, 0, [&] {
@@ -107,8 +107,8 @@ struct Amplitudes {
   std::array<std::optional<BlockIndex>, 4> blocks;  ///< [tensor], listed when needed
   std::optional<BlockIndex> exchange_blocks;        ///< blocks {h p|h p}, listed when needed
 
-  /// Prepares a check: forgets a failed check of a caller's reader, because the caller may have corrected the numbers,
-  /// and what an unchecked reader has delivered.
+  /// Prepares a check. Forgets a failed check of a caller's reader, because the caller may have corrected the numbers.
+  /// Forgets the numbers that an unchecked reader has delivered.
   void forget_outdated_check();
 };
 
@@ -122,21 +122,21 @@ struct CalculationSetup {
   void* log_context = nullptr;
   /// The ranks that compute together; empty: one process.
   RankServer serve_ranks;
-  CalculationResult result;           ///< of the last run
-  std::vector<std::string> warnings;  ///< of the last run, with the warnings of its checks
-  std::optional<double> ccsd_energy;  ///< of the last run: E(SCF) + E(CCSD correlation), hartree
+  CalculationResult result;           ///< result of the last run
+  std::vector<std::string> warnings;  ///< warnings of the last run and of its checks
+  std::optional<double> ccsd_energy;  ///< E(SCF) + E(CCSD correlation) of the last run, hartree
   std::string report;                 ///< JSON report of the last run; empty before it
   std::atomic<bool> running{false};   ///< true during trifuse_run
 };
 
-/// The ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle; empty if
-/// there are none. They wait for this rank in trifuse_run.
+/// Returns the ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle;
+/// empty if there are none. They wait for this rank in trifuse_run.
 RankServer& ranks_without_calculation();
 
 HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
 HandleTable<trifuse_calculation, CalculationSetup>& calculation_table();
 
-/// Returns the object of a handle. Throws BadHandle if there is none, UsageError if it is a calculation that is
+/// Returns the object of a handle. Throws BadHandle if there is none, and UsageError if it is a calculation that is
 /// running. The object stays valid even if another thread deletes the handle.
 std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle);
 std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle);
@@ -160,8 +160,8 @@ std::string text(const char* path);
 /// a caller's reader again if a witness has failed, because the caller may have corrected them. `integrals`: amplitudes
 /// with the integrals; may be the same object. `share`: see check_source().
 const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals, const CheckShare& share = {});
-/// The same before a use of the amplitudes: throws InputError if a witness has failed, unless `trust_input` is set, see
-/// enforce_witnesses().
+/// Checks as check() does, before a use of the amplitudes. Throws InputError if a witness has failed, unless
+/// `trust_input` is set, see enforce_witnesses().
 CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input, const CheckShare& share = {});
 
 }

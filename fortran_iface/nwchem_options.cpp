@@ -22,7 +22,8 @@ struct Choice {
   std::string origin, value;
 };
 
-/// The value of a setting as a user would write it. NWChem's real numbers have 17 digits: 2.4000000000000000E+001.
+/// Returns the value of a setting as a user would write it. NWChem's real numbers have 17 digits:
+/// 2.4000000000000000E+001.
 std::string shown(const std::string& value) {
   std::string text;
   std::istringstream words(value);
@@ -36,12 +37,12 @@ std::string shown(const std::string& value) {
   return value.find('E') == std::string::npos ? value : text;
 }
 
-/// Throws UsageError about a name that is not a setting. `name`: as in the line, without trifuse: in front.
+/// Throws UsageError about a name that is not a setting. `name`: the name in the line, without trifuse: in front.
 [[noreturn]] void refuse_name(const std::string& name) {
   constexpr std::string_view prefix = "trifuse:";
   std::string word = name;
   for (char& letter : word) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  const bool whole = word.starts_with("trifuse");  // an entry that begins otherwise than a setting, as trifuse_omega2
+  const bool whole = word.starts_with("trifuse");  // e.g. trifuse_omega2, not a setting
   if (whole) word.erase(0, prefix.size());
   const std::string entry = whole ? name : std::string(prefix) + name;
   throw UsageError(fmt::format(
@@ -50,7 +51,7 @@ std::string shown(const std::string& value) {
       entry, other_names(Door::nwchem_routine, word), entry));
 }
 
-/// The settings of the input. The last line of a name counts.
+/// The settings of the input. If a name has several lines, the last one counts.
 class Lines {
  public:
   explicit Lines(const std::string& lines) {
@@ -66,7 +67,7 @@ class Lines {
     }
   }
 
-  /// The value of a setting: from the environment, else from the input, else nullopt.
+  /// Returns the value of a setting: from the environment, else from the input, else nullopt.
   std::optional<Choice> find(const CalculationOption& option) const {
     if (const char* value = std::getenv(option.variable().c_str())) return Choice{option.variable(), value};
     for (auto setting = settings_.rbegin(); setting != settings_.rend(); ++setting) {

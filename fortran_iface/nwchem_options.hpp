@@ -17,7 +17,7 @@ CalculationOptions read_options(Door door, const std::string& lines);
 /// 0, mixed precision, GPUs. Throws as read_options().
 void expect_only_defaults(const std::string& lines);
 
-/// True if the device is `cpu`.
+/// Returns true if the device is `cpu`.
 bool asks_for_cores(const CalculationOptions& options);
 
 /// Replaces options of the program in a sentence by settings of NWChem's input: --tile-size by trifuse:tile_size.

@@ -61,7 +61,7 @@ std::unique_ptr<TileSource> make_source(const trifuse_nwchem_job& job, CallerThr
   tiles.nob = job.nob;
   tiles.nva = job.nva;
   tiles.nvb = job.nvb;
-  // Checked first: before any array is read, and before the sum overflows.
+  // This check comes first: before any array is read, and before the sum overflows.
   std::int64_t all = 0;
   for (const std::int64_t count : {job.noa, job.nob, job.nva, job.nvb}) {
     if (count < 0 || count > max_spin_orbitals) {
@@ -100,7 +100,7 @@ void check_precision(const CalculationOptions& options, const trifuse_nwchem_job
       "set trifuse:precision. With set trifuse:device cpu it is emulated, slower than double precision.");
 }
 
-/// Converts settings to a string; null gives an empty one. Throws UsageError if they are too long.
+/// Converts settings to a string, null to an empty string. Throws UsageError if they are too long.
 std::string checked_settings(const char* settings) {
   constexpr std::size_t longest = 1 << 16;
   const std::size_t length = settings != nullptr ? strnlen(settings, longest + 1) : 0;
@@ -108,7 +108,7 @@ std::string checked_settings(const char* settings) {
   return settings != nullptr ? std::string(settings, length) : std::string();
 }
 
-/// The options of the job.
+/// Returns the options of the job.
 JobOptions job_options(const CalculationOptions& options, const trifuse_nwchem_job& job) {
   JobOptions chosen;
   chosen.calculation = options;

@@ -30,15 +30,16 @@
 using Integer = std::int64_t;
 
 extern "C" {
-/// NWChem's error exit, with a Fortran string, and its number of a rank on a node. Null in programs other than NWChem.
+/// Functions of NWChem: its error exit, with a Fortran string, and the number of a rank on its node. They are null in
+/// other programs.
 __attribute__((weak)) void errquit_(const char* text, const Integer* number, const Integer* error, std::size_t length);
 __attribute__((weak)) int util_my_smp_index(void);
 }
 
 namespace {
 
-/// The recorder of this process. It keeps its memory from task to task. It is never destroyed, because the CUDA driver
-/// may shut down before this library.
+/// Returns the recorder of this process. It keeps its memory from task to task. It is never destroyed, because the CUDA
+/// driver may shut down before this library.
 std::unique_ptr<trifuse::TaskRecorder>& recorder_place() {
   static auto& place = *new std::unique_ptr<trifuse::TaskRecorder>;
   return place;
@@ -73,14 +74,14 @@ void fail(const std::string& sentence) {
   std::abort();
 }
 
-/// Number of this rank on its node, from 0. The launcher's number comes first, because NWChem's own number assumes that
-/// successive ranks are on the same node.
+/// Returns the number of this rank on its node, from 0. The launcher's number comes first, because NWChem's own number
+/// assumes that successive ranks are on the same node.
 int rank_on_node() {
   if (const auto found = trifuse::rank_on_host_by_launcher()) return *found;
   return util_my_smp_index != nullptr ? util_my_smp_index() : 0;
 }
 
-/// The line of the output that names Trifuse and its version. `where`: the processor of this rank.
+/// Prints the line that names Trifuse and its version. `where`: the processor of this rank.
 void announce(const std::string& rank, const std::string& where) {
   trifuse::print_output("Trifuse {}: {} computes (T) on {}\n", trifuse::version, trifuse::printable(rank), where);
   trifuse::flush_output();
@@ -133,7 +134,7 @@ void record(trifuse::TermKind kind, int number, const trifuse::RecordedTask::Cal
   });
 }
 
-/// Converts NWChem's order of extents, h1, h2, h3, p4, p5, p6, to that of a task, a, b, c, i, j, k.
+/// Converts NWChem's order of extents, h1, h2, h3, p4, p5, p6, to the order of a task, a, b, c, i, j, k.
 trifuse::RecordedTask::Extents task_extents(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4,
                                             const Integer* p5, const Integer* p6) {
   return {*p4, *p5, *p6, *h1, *h2, *h3};
@@ -149,8 +150,8 @@ Integer check_device_(const Integer* gpus) {
 }
 
 /// Chooses and prepares the GPU of this rank. With TRIFUSE_NWCHEM_DEVICE=cpu in the environment, the rank computes on
-/// cores. `*gpus`: number of ranks of a node that use a GPU. `*device`: gets the number of the GPU; 30, NWChem's sign
-/// of failure, if it fails and the host program continues. Returns 0.
+/// cores. `*gpus`: number of ranks of a node that use a GPU. `*device` gets the number of the GPU. If the call fails
+/// and the host program continues, it gets 30, NWChem's sign of failure. Returns 0.
 Integer device_init_(const Integer* gpus, Integer* device) {
   *device = 30;
   guarded([&] {
@@ -175,11 +176,11 @@ Integer device_init_(const Integer* gpus, Integer* device) {
   return 0;
 }
 
-/// Nothing to do: memory does not belong to a task.
+/// Does nothing, because memory does not belong to a task.
 void initmemmodule_(void) {}
 void finalizememmodule_(void) {}
 
-/// Begin the singles and the doubles of a task. Arguments: extents of its tiles.
+/// The two functions begin the singles and the doubles of a task. Arguments: extents of its tiles.
 void dev_mem_s_(const Integer* h1, const Integer* h2, const Integer* h3, const Integer* p4, const Integer* p5,
                 const Integer* p6) {
   guarded([&] { recorder().begin_singles(task_extents(h1, h2, h3, p4, p5, p6)); });
@@ -223,9 +224,9 @@ TRIFUSE_KERNELS(9)
 #undef TRIFUSE_KERNELS
 // NOLINTEND
 
-/// Computes the energies of the current task: energy[0] = E[T], energy[1] = E(T), hartree. `factor`: factor of the
+/// Computes the energies of the current task: energy[0] = E[T], energy[1] = E(T), hartree. `factor`: weight of the
 /// task. `eps_*`: orbital energies of each tile, hartree. `h1` to `p6`: extents of the tiles. The last two arguments,
-/// host arrays of NWChem, are not used. The energies are NaN if it fails and the host program continues.
+/// host arrays of NWChem, are not used. The energies are NaN if the call fails and the host program continues.
 void compute_en_(const double* factor, double* energy, const double* eps_h1, const double* eps_h2, const double* eps_h3,
                  const double* eps_p4, const double* eps_p5, const double* eps_p6, const Integer* h1, const Integer* h2,
                  const Integer* h3, const Integer* p4, const Integer* p5, const Integer* p6, const double*,

@@ -16,9 +16,9 @@ using RankServer = std::function<void(const std::function<void(Communicator&)>& 
 /// server as `body`. The library trifuse_mpi sets a server for a communicator of MPI. A C++ program may set a server
 /// for a communicator of its own.
 ///
-/// `expect_ranks`: throws if the ranks cannot compute together; called at once, and only if the handle is valid. What
-/// it throws becomes the status. If the handle is not valid, the next trifuse_run of this thread makes the run of the
-/// other ranks fail. `status`: see trifuse.h.
+/// `expect_ranks` throws if the ranks cannot compute together. It is called at once, and only if the handle is valid.
+/// Its exception becomes the status. If the handle is not valid, the next trifuse_run of this thread makes the run of
+/// the other ranks fail. `status`: see trifuse.h.
 void set_rank_server(trifuse_status* status, trifuse_calculation calculation, const RankServer& server,
                      const std::function<void()>& expect_ranks);
 

@@ -15,7 +15,7 @@ using namespace trifuse::c_interface;
 
 namespace {
 
-/// The energies of one omega2. Throws UsageError if there are none with this number.
+/// Returns the energies of one omega2. Throws UsageError if there are none with this number.
 const trifuse::TriplesEnergy& energy_of(const CalculationSetup& setup, std::int64_t index) {
   const auto& energies = setup.result.energies;
   if (index < 0 || index >= std::ssize(energies)) {
@@ -30,7 +30,7 @@ void put(const trifuse::Energies& energies, double* bracket_energy, double* pare
 }
 
 /// Throws UsageError on all ranks if a rank has no valid handle of a calculation. Collective. `present`: true if this
-/// rank has one.
+/// rank has a valid handle.
 void expect_calculations(trifuse::Communicator& ranks, bool present) {
   trifuse::run_collectively(&ranks, [&] {
     if (present) return;
@@ -40,7 +40,8 @@ void expect_calculations(trifuse::Communicator& ranks, bool present) {
   });
 }
 
-/// The object of a handle. Throws BadHandle if there is none; then the ranks of this thread's communicator fail, too.
+/// Returns the object of a handle. Throws BadHandle if there is none; then the ranks of this thread's communicator
+/// fail, too.
 std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calculation) {
   try {
     return checked(calculation);
@@ -48,7 +49,7 @@ std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calcu
     if (const trifuse::RankServer serve = std::exchange(ranks_without_calculation(), nullptr)) {
       try {
         serve([](trifuse::Communicator& ranks) { expect_calculations(ranks, false); });
-      } catch (const trifuse::Error&) {  // the sentence about the handle helps this rank more
+      } catch (const trifuse::Error&) {  // ignored: the sentence about the handle helps this rank more
       }
     }
     throw;

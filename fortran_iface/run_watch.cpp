@@ -20,7 +20,7 @@ RunWatch::RunWatch(trifuse_progress progress, void* context) : progress_(progres
   call(now_);
   try {
     thread_ = std::thread([this] { call_regularly(); });
-  } catch (const std::system_error&) {  // update() calls the function
+  } catch (const std::system_error&) {  // no thread: update() calls the function
   }
 }
 

@@ -12,7 +12,7 @@
 namespace trifuse::c_interface {
 
 /// Calls the caller's progress function during a run, from a thread of its own. So the function can cancel the run at
-/// any time, also while the input is checked. If no thread can be started, it calls the function when tasks end.
+/// any time, also while the input is checked. If no thread can be started, the function is called when tasks end.
 class RunWatch {
  public:
   /// Calls `progress` once; begins to call it regularly. `progress`: null if nobody follows the run.
@@ -21,13 +21,13 @@ class RunWatch {
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
 
-  /// Becomes true if the function cancels the run. Null if nobody follows the run.
+  /// Returns a flag that becomes true if the function cancels the run; null if nobody follows the run.
   const std::atomic<bool>* stop() const { return progress_ != nullptr ? &stop_ : nullptr; }
   /// Takes over the state of the tasks. Any thread may call it.
   void update(const RunProgress& now);
   /// Calls the function for the last time.
   void finish();
-  /// One sentence about a run that was cancelled. `journal`: its path; empty if there is none.
+  /// Returns a sentence about a run that was cancelled. `journal`: path of the journal; empty if there is none.
   std::string sentence(const std::string& journal) const;
 
  private:
@@ -52,7 +52,7 @@ class RunLog {
   /// `log`: null if nobody wants the messages.
   RunLog(trifuse_log log, void* context) : log_(log), context_(context) {}
   bool wanted() const { return log_ != nullptr; }
-  /// Passes each line of `text`. Cuts no line.
+  /// Passes on each line of `text` and cuts no line.
   void write(trifuse_log_level level, const std::string& text);
 
  private:

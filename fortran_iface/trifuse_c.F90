@@ -367,7 +367,8 @@ module trifuse_c
 contains
 
   !> Returns true if `text` has a null character before its end, where a C string would end too early; then `status` has
-  !> the code trifuse_bad_usage and a sentence. `name`: of the argument, for the sentence. An absent text has none.
+  !> the code trifuse_bad_usage and a sentence. `name`: name of the argument, for the sentence. An absent text has no
+  !> null character.
   function is_cut(status, name, text) result(cut)
     type(trifuse_status), intent(inout) :: status
     character(len=*), intent(in) :: name

@@ -20,7 +20,7 @@ namespace trifuse {
 
 namespace {
 
-/// True if two tile spaces have the same orbitals, also if their tiles differ.
+/// Returns true if two tile spaces have the same orbitals, also if their tiles differ.
 bool same_orbitals(const TileSpace& x, const TileSpace& y) {
   for (const OrbitalClass c : orbital_classes) {
     for (int irrep = 0; irrep < 8; ++irrep) {

@@ -17,13 +17,14 @@
 #include "cxx/triples/task.hpp"
 
 namespace trifuse {
-struct CalculationState;  // no part of the interface
+struct CalculationState;  // not a part of the interface
 struct RankOptions;
 }
 
 #pragma GCC visibility push(default)
 
-/// The front door of the library: sources of amplitudes and integrals in, energies and a report out.
+/// The interface of the library for one calculation: it takes sources of amplitudes and integrals, and returns energies
+/// and a report.
 namespace trifuse {
 
 class Communicator;
@@ -57,7 +58,7 @@ struct TriplesEnergy {
 /// What a run in mixed precision computed in one stratum: tasks of one spin case and of similar sizes.
 struct StratumReport {
   SpinCase spin_case = SpinCase::aaa;
-  double least_operations = 0.0, most_operations = 0.0;  ///< of its smallest and of its largest task
+  double least_operations = 0.0, most_operations = 0.0;  ///< operations of its smallest and of its largest task
   std::size_t tasks = 0;
   std::size_t tasks_in_double = 0;  ///< tasks whose energies in double precision are used
   /// True if the energies in mixed precision were wrong. All tasks of the stratum then have energies in double
@@ -71,7 +72,7 @@ struct SampleReport {
   std::size_t tasks = 0;                              ///< number of tasks that all ranks computed now
   double operations = 0.0;                            ///< floating-point operations of their products, by all ranks
   double seconds = 0.0;                               ///< wall time of this rank, with `seconds_preparing`
-  double seconds_preparing = 0.0;                     ///< setting up the executor in double precision on this rank
+  double seconds_preparing = 0.0;                     ///< time to set up the executor in double precision on this rank
   std::shared_ptr<const DeviceReport> device_report;  ///< of the GPUs of this rank; null if there were none
 };
 
@@ -85,8 +86,8 @@ struct CalculationResult {
   double seconds_loading = 0.0;         ///< rotating orbitals, setting up the executor, reading operands
   double seconds_tasks = 0.0;           ///< executing all tasks, also those of the sample
   std::int64_t peak_bytes = 0;          ///< most memory of this process so far, see peak_memory()
-  /// Report of the GPUs of this rank, for the tasks in the precision of the options. That of the sample is in `sample`.
-  /// Null without GPUs.
+  /// Report of the GPUs of this rank, for the tasks in the precision of the options. The report for the sample is in
+  /// `sample`. Null without GPUs.
   std::shared_ptr<const DeviceReport> device_report;
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
   /// Number of journal tasks computed by a kind of worker that this run does not have.
@@ -104,10 +105,10 @@ struct CalculationResult {
 /// A calculation that is set up and planned. `run` computes the energies.
 class Calculation {
  public:
-  /// Plans a calculation of one process. `right`: right amplitudes with integrals. `left`: left amplitudes; null: the
-  /// right ones. Both sources must outlive the calculation. Throws UsageError if the options do not fit the sources.
-  /// Throws InputError if `right` lacks integrals or a needed Fock matrix, if left and right have different orbitals,
-  /// or if a denominator is not negative.
+  /// Plans a calculation of one process. `right`: right amplitudes with integrals. `left`: left amplitudes; null: they
+  /// are the right amplitudes. Both sources must outlive the calculation. Throws UsageError if the options do not fit
+  /// the sources. Throws InputError if `right` lacks integrals or a needed Fock matrix, if left and right have
+  /// different orbitals, or if a denominator is not negative.
   Calculation(const TileSource& right, const TileSource* left, CalculationOptions options);
   /// The same for one rank of several, which then calls join(). plan_distributed() does both.
   Calculation(const TileSource& right, const TileSource* left, CalculationOptions options, const RankOptions& of_rank);
@@ -121,20 +122,22 @@ class Calculation {
   /// too small.
   void join(Communicator& communicator, const RankAssignment& assignment);
 
-  /// The options, with defaults filled in.
+  /// Returns the options, with defaults filled in.
   const CalculationOptions& options() const;
   const Problem& problem() const;
   const Plan& plan() const;
-  /// Describes the variant of the ROHF energy. For other references: a rotation of the orbitals and a term f_ov t2;
-  /// empty if there is neither.
+  /// Describes the variant of the ROHF energy. For other references it describes a rotation of the orbitals and a term
+  /// f_ov t2; the text is empty if there is neither.
   std::string reference_note() const;
-  /// Sentences about orbitals that are not canonical Hartree-Fock orbitals. They also stand in the warnings of a run.
+  /// Returns sentences about orbitals that are not canonical Hartree-Fock orbitals. The warnings of a run contain them,
+  /// too.
   const std::vector<std::string>& input_warnings() const;
-  /// The largest e_i + e_j + e_k - e_a - e_b - e_c of the tasks, hartree. It is below 3 omega2 for every omega2.
+  /// Returns the largest e_i + e_j + e_k - e_a - e_b - e_c of the tasks, hartree. It is below 3 omega2 for every
+  /// omega2.
   double largest_denominator() const;
-  /// The GPUs that the run uses; empty if it uses none.
+  /// Returns the GPUs that the run uses; empty if it uses none.
   const std::vector<DeviceInfo>& devices() const;
-  /// The host memory and the threads of this process.
+  /// Returns the host memory and the threads of this process.
   const MemoryPlan& memory() const;
 
   /// Makes an executor and reads its operands, for callers that execute tasks themselves. `run` does not need it.

@@ -58,7 +58,7 @@ RankResources resources_of_this_rank(int threads, const std::vector<DeviceInfo>&
   return mine;
 }
 
-/// Numbers that differ between different calculations and cost nothing to compute.
+/// Returns the numbers that differ between different calculations and cost nothing to compute.
 std::vector<double> numbers_of(const Calculation& calculation) {
   const Problem& problem = calculation.problem();
   const std::span<const double> energies = problem.right->orbital_energies();

@@ -46,7 +46,7 @@ DistributedCalculation plan_distributed(Communicator& communicator, const TileSo
 /// Describes what one rank computes on: "GPU 0 (NVIDIA H200), 16 cores", "4 cores", "idle", ...
 std::string describe_rank(const DistributedCalculation& distributed_calculation, std::size_t rank);
 
-/// A table of what the ranks compute on: a heading, then one line for successive ranks that are alike.
+/// Returns a table of what the ranks compute on: a heading, then one line for successive ranks that are alike.
 std::vector<std::string> rank_table(const DistributedCalculation& distributed_calculation);
 
 }

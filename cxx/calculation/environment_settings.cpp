@@ -23,8 +23,8 @@ namespace {
 
 constexpr const char* silence_variable = "TRIFUSE_SILENCE_SECONDS";
 
-/// The variables that set something, each with true if this door refuses it. The page running.md shows them. A door
-/// that neither follows nor refuses a variable ignores it, because its name says that it is for another door.
+/// Returns the variables that set something, each with true if this door refuses it. The page running.md shows them. A
+/// door that neither follows nor refuses a variable ignores it, because its name says that it is for another door.
 std::map<std::string, bool> refused_variables(Door door) {
   const bool in_nwchem = door == Door::nwchem_routine || door == Door::nwchem_symbols;
   std::map<std::string, bool> refused = {{silence_variable, in_nwchem}};

@@ -24,7 +24,7 @@ Precision precision_of_rank(const CalculationState& state);
 /// Makes the executor of the options without operands. `left_out`, `stop`: as in CudaOptions.
 std::unique_ptr<Executor> prepare_executor(const CalculationState& state, Precision precision,
                                            std::vector<std::string>* left_out, const std::atomic<bool>* stop);
-/// The same executor if it takes panels, else null. `executor`: may be null.
+/// Returns the same executor if it takes panels, else null. `executor`: may be null.
 PanelExecutor* panel_executor(Executor* executor);
 
 /// Reads all operands into panels with these tiles, in this process.

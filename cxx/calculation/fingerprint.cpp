@@ -43,7 +43,7 @@ class Hash {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-/// True if a block of four tiles cannot be derived from other blocks of its source.
+/// Returns true if a block of four tiles cannot be derived from other blocks of its source.
 bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
   if (!source.opposite_spin_blocks_suffice()) return true;
   const auto spin = [&](std::size_t d) { return source.tiles()[tiles[d]].spin(); };
@@ -58,8 +58,9 @@ struct HashedBlock {
   std::int64_t size;  ///< doubles
 };
 
-/// Adds the blocks of a source. Of integrals from factors only {h p|h h} are added: hash_factors() hashes the
-/// factors of the other integrals, because making these integrals would take as many operations as all panels.
+/// Adds the blocks of a source. If integrals are made from factors, only their blocks {h p|h h} are added.
+/// hash_factors() hashes the factors of the other integrals, because making these integrals would take as many
+/// operations as all panels.
 void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool integrals) {
   const TileSpace& space = source.tiles();
   const bool factors = integrals && source.factors() != nullptr;
@@ -76,8 +77,8 @@ void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool
   if (integrals) add(triples_v2_blocks(space), TensorKind::v2);
 }
 
-/// Divides blocks into runs: the first block of each run. Successive blocks share rows of a dump, so a thread takes up
-/// to 64 of them at a time.
+/// Divides blocks into sequences, and returns the number of the first block of each. Successive blocks share rows of a
+/// dump, so a thread takes a sequence of up to 64 at a time.
 std::vector<std::size_t> runs_of(const std::vector<HashedBlock>& blocks) {
   constexpr std::size_t most_blocks = 64;
   constexpr std::int64_t most_doubles = std::int64_t{1} << 22;
@@ -129,7 +130,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
     blocks[n].source->read_block(blocks[n].tensor, blocks[n].tiles, block);
     write_hash(block, numbers.data() + numbers_of_hash * n);
   };
-  // One of every `ranks` runs belongs to this rank.
+  // One of every `ranks` sequences belongs to this rank.
   const std::size_t mine = (begins.size() + ranks - 1 - rank) / ranks;
   share_among_threads<Buffer>(mine, static_cast<int>(threads), [&](std::size_t which, Buffer& buffer) {
     const std::size_t run = rank + which * ranks;

@@ -37,14 +37,14 @@ struct MemoryPlan {
   std::int64_t owned = 0;         ///< approximate size of the shared operands that this rank stores
   std::int64_t for_operands = 0;  ///< shared operands, fetched panels and made panels that this rank may store
 
-  /// Scratch of all threads.
+  /// Returns the scratch of all threads.
   std::int64_t scratch() const { return scratch_per_thread * threads; }
-  /// Limit of the panels that are made from factors and kept for later tasks.
+  /// Returns the limit of the panels that are made from factors and kept for later tasks.
   std::int64_t limit_of_made() const;
-  /// The same, at most as much as there are such panels; 0 without factors.
+  /// Returns the same, at most as much as there are such panels; 0 without factors.
   std::int64_t made() const;
-  /// Least memory, besides an equal part of the operands, that a rank needs to compute with one thread. It includes the
-  /// last panel of the rank's part, because a part ends with a whole panel.
+  /// Returns the least memory, besides an equal part of the operands, that a rank needs to compute with one thread. It
+  /// includes the last panel of the rank's part, because a part ends with a whole panel.
   std::int64_t working() const { return scratch_per_thread + 2 * in_use_per_thread; }
 
   /// Throws UsageError if the rotation of the orbitals of `path` does not fit into the limit. `ranks`: number of ranks

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t numbers = TaskEnergy::numbers, count = Energies::count;
 
-/// Errors of a task are about proportional to these numbers, one for each number of TaskEnergy. A relative error b of
-/// D changes E[T], a sum of D D, by 2 b E[T], and every other energy E, a sum of (D + S) D, by b (E + E[T]).
+/// Returns numbers to which the errors of a task are about proportional, one for each number of TaskEnergy. A relative
+/// error b of D changes E[T], a sum of D D, by 2 b E[T], and every other energy E, a sum of (D + S) D, by b (E + E[T]).
 std::array<double, numbers> auxiliary_numbers(const TaskEnergy& energy) {
   std::array<double, numbers> x = energy.as_numbers();
   for (std::size_t part = 0; part < numbers; part += count) {
@@ -25,7 +25,7 @@ std::array<double, numbers> auxiliary_numbers(const TaskEnergy& energy) {
   return x;
 }
 
-/// Energy number `n` of both parts together.
+/// Returns energy number `n` of both parts together.
 double sum_of_parts(const std::array<double, numbers>& x, std::size_t n) {
   double sum = 0.0;
   for (std::size_t part = 0; part < numbers; part += count) sum += x[part + n];
@@ -50,9 +50,9 @@ bool finite(const TaskEnergy& energy) {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 
-/// Half of the 97.5 % quantile of Student's distribution: two bars of this many standard errors contain 95 %. The
-/// series is accurate to 1e-3 for 10 and more degrees of freedom. The factor allows for residuals with longer tails
-/// than those of the normal distribution: open shells in diffuse bases have them.
+/// Returns half of the 97.5 % quantile of Student's distribution: two bars of this many standard errors contain 95 %.
+/// The series is accurate to 1e-3 for 10 and more degrees of freedom. A safety factor allows for residuals with longer
+/// tails than in the normal distribution, as open shells in diffuse bases have them.
 double bars_per_standard_error(double freedom) {
   constexpr double normal = 1.95996, first = 2.37227, second = 2.82250, tails = 1.25;
   return tails * (normal + first / freedom + second / (freedom * freedom)) / 2.0;
@@ -114,7 +114,7 @@ std::vector<std::size_t> MixedEnergies::tasks_to_add() {
   };
   find_spoiled();
   std::vector<std::size_t> tasks = list_tasks();
-  // Each enlargement adds a task, so this ends at the latest when all tasks are known.
+  // Each enlargement adds a task, so the loop ends at the latest when all tasks are known.
   while (tasks.empty() && largest_bar() > 1.0) {
     enlarge_samples();
     tasks = list_tasks();
@@ -138,7 +138,8 @@ void MixedEnergies::set_sample(State& state, std::size_t task_count) const {
     sizes.push_back(sizes_[task]);
     total += sizes_[task];
   }
-  // A task that is larger than the mean size of one drawing is in every sample. The others share the other drawings.
+  // A task that is larger than the mean size of one drawing is in every sample. The other tasks share the other
+  // drawings.
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   auto drawings = static_cast<double>(task_count);
   for (const double size : sizes) {
@@ -203,7 +204,7 @@ MixedEnergies::PerEnergy MixedEnergies::squared_bars(const State& state, std::si
     }
   }
   if (drawings < 2.0) {
-    // There is no spread: the bar is the largest error that mixed precision is known to have.
+    // A single task has no spread. Then the bar is the largest known error of mixed precision.
     constexpr double largest_error = 1e-6;
     for (std::size_t n = 0; n < count; ++n) squares[n] = std::pow(largest_error * of_rest[n], 2);
     return squares;
@@ -350,7 +351,7 @@ void MixedEnergies::enlarge_samples() {
   for (std::size_t n = 0; n < states_.size(); ++n) {
     const Part& part = parts[n];
     if (part.spread == 0.0) continue;
-    // At least some more tasks, because the bar of the current samples is not accepted.
+    // The sample gets at least some more tasks, because its current bar is not accepted.
     const double least = std::min(part.all, part.sample + 1.0 + std::floor(part.sample / 8.0));
     double size = std::max(least, part.size(scale));
     // A sample of more than half of the tasks costs as much as mixed precision gains.

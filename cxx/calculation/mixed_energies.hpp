@@ -17,11 +17,11 @@ namespace trifuse {
 /// of the estimate. The estimator and its assumptions are in drivers/docs/mixed-precision.md.
 ///
 /// Call order: tasks_to_add(), add(), tasks_to_add(), ... until tasks_to_add() returns no tasks, then the results. All
-/// decisions depend on the plan and on the energies alone, so all ranks of a job make the same ones.
+/// decisions depend on the plan and on the energies alone, so all ranks of a job decide the same.
 class MixedEnergies {
  public:
-  /// `plan`: must outlive this. `omega2_count`: number of omega2 values. `mixed`: mixed[task, omega2], hartree; they
-  /// may be infinite or NaN. `in_double`: in_double[task], true if the energies in `mixed` were computed in double
+  /// `plan` must outlive this object. `omega2_count`: number of omega2 values. `mixed`: mixed[task, omega2], hartree;
+  /// they may be infinite or NaN. `in_double`: in_double[task], true if the energies in `mixed` were computed in double
   /// precision after all. `target_error`: the error bar that the user accepts, hartree. Default: 7e-9 of the energy, or
   /// 3e-10 hartree if this is more.
   MixedEnergies(const Plan& plan, std::size_t omega2_count, std::vector<TaskEnergy> mixed,
@@ -34,21 +34,22 @@ class MixedEnergies {
   /// `tasks`, omega2], hartree.
   void add(std::span<const std::size_t> tasks, std::span<const TaskEnergy> energies);
 
-  /// The estimate, [task, omega2], hartree. If a task has energies in double precision, they are used. All other tasks
-  /// have energies in mixed precision with the corrections of their strata. Only the sum over tasks has a meaning.
+  /// Returns the estimate, [task, omega2], hartree. If a task has energies in double precision, they are used. All
+  /// other tasks have energies in mixed precision with the corrections of their strata. Only the sum over tasks has a
+  /// meaning.
   std::vector<TaskEnergy> corrected() const;
-  /// Energies in mixed precision, [task, omega2], hartree. For spoiled strata, and for tasks that were computed in
-  /// double precision from the beginning, they are in double precision.
+  /// Returns the energies in mixed precision, [task, omega2], hartree. For spoiled strata, and for tasks that were
+  /// computed in double precision from the beginning, they are in double precision.
   std::vector<TaskEnergy> uncorrected() const;
-  /// Error bars of the sums of corrected() over all tasks, [omega2], hartree. Two bars cover the error in at least 95 %
-  /// of all cases. The bar is 0 if all tasks have energies in double precision.
+  /// Returns the error bars of the sums of corrected() over all tasks, [omega2], hartree. Two bars cover the error in
+  /// at least 95 % of all cases. The bar is 0 if all tasks have energies in double precision.
   std::vector<Energies> error_bars() const;
 
-  /// One report for each stratum.
+  /// Returns one report for each stratum.
   std::vector<StratumReport> strata() const;
-  /// Number of tasks whose energies in double precision are used.
+  /// Returns the number of tasks whose energies in double precision are used.
   std::size_t tasks_in_double() const;
-  /// One sentence for each spoiled stratum.
+  /// Returns one sentence for each spoiled stratum.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -75,16 +76,16 @@ class MixedEnergies {
   void order_tasks(State& state) const;
   /// Sets `State::sample` to the first `task_count` tasks of the order.
   void set_sample(State& state, std::size_t task_count) const;
-  /// Tasks of a stratum whose energies in double precision are not known.
+  /// Returns the tasks of a stratum whose energies in double precision are not known.
   std::vector<std::size_t> estimated_tasks(const State& state) const;
-  /// Correction divided by the auxiliary number of a task, for each energy. Both parts of an energy have the same
-  /// ratio: one part may be nearly zero in all tasks of a sample, and its errors then give no information.
+  /// Returns the correction divided by the auxiliary number of a task, for each energy. Both parts of an energy have
+  /// the same ratio: one part may be nearly zero in all tasks of a sample, and its errors then give no information.
   PerEnergy ratios(const std::vector<Sampled>& sample, std::size_t w) const;
-  /// Squares of the error bars of the correction of a stratum, hartree^2.
+  /// Returns the squares of the error bars of the correction of a stratum, hartree^2.
   PerEnergy squared_bars(const State& state, std::size_t w) const;
-  /// The bar that is accepted for an energy, hartree.
+  /// Returns the bar that is accepted for an energy, hartree.
   double accepted_bar(double energy) const;
-  /// The largest bar of all omega2 and energies, divided by the accepted one.
+  /// Returns the largest ratio of a bar to the accepted bar, over all omega2 and energies.
   double largest_bar() const;
   /// Marks strata as spoiled whose samples disagree grossly, and adds warnings.
   void find_spoiled();
@@ -96,7 +97,7 @@ class MixedEnergies {
   std::size_t omega2_count_;
   std::vector<TaskEnergy> mixed_;  ///< [task, omega2]
   std::vector<TaskEnergy> exact_;  ///< [task, omega2]: in double precision if known_[task], else as in `mixed_`
-  std::vector<bool> known_;        ///< [task]: it was computed in double precision
+  std::vector<bool> known_;        ///< [task]: true if it was computed in double precision
   std::vector<double> sizes_;      ///< [task]: the probability to be in a sample is proportional to it; hartree
   std::optional<double> target_error_;
   std::vector<State> states_;

@@ -60,7 +60,7 @@ constexpr CalculationOption row(const char* name, Kind kind, const char* sentenc
                                 decltype(CalculationOption::set) setter) {
   return {name, kind, sentence, values, uses, getter, setter};
 }
-/// The same for an option that is one member of the options.
+/// Returns the same for an option that is one member of the options.
 template <auto member>
 constexpr CalculationOption row(const char* name, Kind kind, const char* sentence, const PossibleValues& values,
                                 unsigned uses) {
@@ -178,7 +178,7 @@ std::string shown(const CalculationOption& option, double number) {
   return fmt::format("{}", number);
 }
 
-/// False for NaN.
+/// Returns false for NaN.
 bool is_possible(const CalculationOption& option, double number) {
   return number >= option.values.least && number <= option.values.most;
 }

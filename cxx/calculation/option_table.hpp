@@ -49,12 +49,12 @@ struct CalculationOption {
 
   /// Its name at a door: --tile-size, tile_size or trifuse:tile_size.
   std::string name_at(Door door) const;
-  /// The variable of the environment that NWChem's routine reads, e.g. TRIFUSE_TILE_SIZE.
+  /// Returns the variable of the environment that NWChem's routine reads, e.g. TRIFUSE_TILE_SIZE.
   std::string variable() const;
   bool same_on_ranks() const { return (uses & each_rank) == 0; }
-  /// True if this door takes it.
+  /// Returns true if this door takes it.
   bool is_at(Door door) const;
-  /// What a value must be, e.g. "a number of orbitals, 1 to 1048576".
+  /// Returns what a value must be, e.g. "a number of orbitals, 1 to 1048576".
   std::string possible_values() const;
   /// Its value in `options` as text; empty if it was not given.
   std::string text_in(const CalculationOptions& options) const;
@@ -63,16 +63,16 @@ struct CalculationOption {
   void set_text(CalculationOptions& options, const std::string& value, const std::string& origin) const;
 };
 
-/// The options of a user who gives none: the job chooses the device.
+/// Returns the options of a user who gives none: the job chooses the device.
 CalculationOptions default_options();
-/// All options, in the order in which a door must set them: a later one may change what an earlier one has set.
+/// Returns all options, in the order in which a door must set them: a later one may change what an earlier one has set.
 std::span<const CalculationOption> option_table();
-/// The option with this name at a door, see CalculationOption::name_at(); null: there is none.
+/// Returns the option with this name at a door, see CalculationOption::name_at(); null: there is none.
 const CalculationOption* find_option(Door door, std::string_view name);
-/// What a user may have meant by a name that is no option of this door: "the nearest name is tile_size.", or all names.
-/// `name`: without the beginning that all names at this door have.
+/// Returns what a user may have meant by a name that is no option of this door: "the nearest name is tile_size.", or
+/// all names. `name`: without the beginning that all names at this door have.
 std::string other_names(Door door, const std::string& name);
-/// Names of the options that may differ between ranks, for a sentence.
+/// Returns the names of the options that may differ between ranks, for a sentence.
 std::string names_of_each_rank(Door door);
 
 }

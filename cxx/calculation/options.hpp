@@ -21,7 +21,7 @@ enum class RohfOrbitals {
 
 /// What computes the tasks: CPU cores, the plain reference evaluation (slow, for tests), or GPUs.
 enum class ExecutorKind { cpu, reference, cuda };
-/// "cpu", "reference" or "cuda".
+/// Returns "cpu", "reference" or "cuda".
 std::string to_string(ExecutorKind executor);
 
 /// What a user chooses. Users write the options as the table in option_table.cpp says, which also has their limits.

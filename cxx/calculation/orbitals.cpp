@@ -10,10 +10,10 @@ namespace trifuse {
 
 namespace {
 
-/// Elements f_ia below these sizes do not count, hartree. They are rounding errors of a matrix whose maker states that
-/// f_ov t2 enters, and the residue of a tight SCF if nothing is stated. f_ia of 0.05 change E(T) by 3e-5, so those of
-/// `worth_a_note` change it by 1e-9. SCF with the default thresholds of PySCF leaves up to 2.4e-6; if the term enters
-/// anyhow, that is no reason for a warning.
+/// Elements f_ia below these sizes do not count, hartree. `rounding`: rounding errors of a matrix if the input states
+/// that f_ov t2 enters. `residue_of_scf`: the residue of a tight SCF if the input states nothing. f_ia of 0.05 change
+/// E(T) by 3e-5, so f_ia of `worth_a_note` change it by 1e-9. SCF with the default thresholds of PySCF leaves up to
+/// 2.4e-6; if the term enters anyhow, that is no reason for a warning.
 constexpr double rounding = 1e-13, residue_of_scf = 1e-8, worth_a_note = 1e-6, residue_of_loose_scf = 1e-5;
 
 }
@@ -62,7 +62,7 @@ void ChosenOrbitals::choose_method() {
   const SourceInfo& info = right_->info();
   const bool rohf = info.reference == Reference::rohf;
   const auto add = [&](double above, const std::string& sentence) {
-    // ROHF has large f_ia by its nature, and made-up ones mean nothing.
+    // ROHF always has large f_ia, and f_ia of made-up molecules mean nothing.
     if (rohf || info.amplitudes == AmplitudeKind::made_up || couplings_.between <= above) return;
     warnings_.push_back(fmt::format("The Fock matrix of {} has elements f_ia of up to {:.2g} hartree. {}", info.path,
                                     couplings_.between, sentence));

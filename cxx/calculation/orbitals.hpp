@@ -25,10 +25,10 @@ class ChosenOrbitals {
                  SpinFormulation formulation);
 
   const Method& method() const { return method_; }
-  /// The amplitudes and integrals in the chosen orbitals. They can be read after rotate().
+  /// Returns the amplitudes and integrals in the chosen orbitals. They can be read after rotate().
   const TileSource* right() const { return rotated_.empty() ? right_ : rotated_.front().get(); }
   const TileSource* left() const { return left_ == nullptr || rotated_.empty() ? left_ : rotated_.back().get(); }
-  /// As `Calculation::reference_note`.
+  /// Returns the as `Calculation::reference_note`.
   std::string note() const;
   /// Sentences about orbitals that are not canonical Hartree-Fock orbitals.
   const std::vector<std::string>& warnings() const { return warnings_; }

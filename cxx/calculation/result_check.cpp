@@ -28,7 +28,7 @@ void compare_with_printed(const Problem& problem, const CalculationOptions& opti
   const SourceInfo& info = problem.right->info();
   const TriplesEnergy* const energy = comparable_energy(problem, options, result);
   if (!info.printed_triples || energy == nullptr) return;
-  // Other programs print these two only.
+  // Other programs print only these two energies.
   const std::array all_printed = {info.printed_triples->first, info.printed_triples->second};
   // The correction of the method comes first, so that the message names it if it differs.
   for (std::size_t n = all_printed.size(); n-- > 0;) {

@@ -151,7 +151,7 @@ void Run::load() {
 void Run::read_operands() {
   const PanelExecutor* const reader = panel_executor(executor_.get());
   if (panels_ != nullptr && (reader == nullptr || panels_->tiles() == reader->panel_tiles())) return;
-  panels_ = nullptr;  // its memory is for panels with the right tiles
+  panels_ = nullptr;  // frees its memory for panels with the right tiles
   const OpenMpThreads threads(state_.reading_threads());
   constexpr std::int64_t large = std::int64_t{64} << 20;
   const auto trim = [&] {
@@ -165,7 +165,7 @@ void Run::read_operands() {
       if (reader != nullptr) panels_ = read_all_operands(state_, *reader);
     });
   }
-  trim();  // the buffers of the readers
+  trim();  // frees the buffers of the readers
 }
 
 void Run::read_shared_operands(const PanelExecutor* reader) {
@@ -257,7 +257,7 @@ CalculationResult Run::compute(const std::function<void(const CalculationResult&
   if (used != nullptr) result.device_report = used->device_report();
   std::optional<DeviceMemoryKeeper> keeper;
   if (state_.options.precision == Precision::mixed) {
-    keeper.emplace();  // the memory that this executor frees is for the next one
+    keeper.emplace();  // keeps the memory that this executor frees for the next one
     const bool gpus_failed = executor_ == nullptr;
     executor_ = nullptr;
     failed_executor_ = nullptr;

@@ -43,7 +43,7 @@ std::unique_ptr<Executor> make_exact_executor(const CalculationState& state,
     return nullptr;
   };
   try {
-    std::vector<std::string> left_out;  // the tasks in mixed precision have warned of these GPUs
+    std::vector<std::string> left_out;  // not shown: the tasks in mixed precision have warned of these GPUs
     auto executor = prepare_executor(state, Precision::fp64, &left_out, settings.stop);
     if (PanelExecutor* const reader = panel_executor(executor.get())) {
       const bool enough = panels->has_panels() || reader->reads_sources();

@@ -41,9 +41,9 @@ struct CalculationState {
   RankAssignment assignment = {};        ///< what this rank does
 
   bool idle() const { return communicator != nullptr && assignment.role == RankAssignment::Role::idle; }
-  /// True if this rank computes on cores beside ranks with GPUs.
+  /// Returns true if this rank computes on cores beside ranks with GPUs.
   bool beside_gpus() const { return options.executor == ExecutorKind::cpu && of_rank.plan_for == ExecutorKind::cuda; }
-  /// Number of threads that read the operands.
+  /// Returns the number of threads that read the operands.
   int reading_threads() const { return std::max(memory.threads, assignment.reading_threads); }
 };
 

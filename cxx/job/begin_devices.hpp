@@ -10,21 +10,21 @@
 
 namespace trifuse {
 
-/// What begin_devices() has begun. The destructor waits for the end of both.
+/// The work that begin_devices() has begun. The destructor waits for its end.
 struct BegunDevices {
-  std::shared_future<CalculationOptions> options;  ///< with the executor; throws what choose_executor() throws
-  std::future<void> start;                         ///< of CUDA
+  std::shared_future<CalculationOptions> options;  ///< options with the executor; throws as choose_executor()
+  std::future<void> start;                         ///< the start of CUDA
 };
 
 /// This rank among the ranks of its host that use GPUs.
 struct GpuRanks {
   bool with_gpu = true;      ///< false: it uses none
-  int place = 0, ranks = 1;  ///< its number, and the number of these ranks
+  int place = 0, ranks = 1;  ///< number of this rank among these ranks; number of these ranks
   std::optional<int> gpus;   ///< number of GPUs that they may use; nullopt: all
 };
 
-/// `ranks`: null for a single process. `of_host`: see JobOptions::gpus_of_host.
-/// Collective.
+/// Finds the place of this rank. Collective. `ranks`: null for a single process. `of_host`: see
+/// JobOptions::gpus_of_host.
 GpuRanks gpu_ranks(Communicator* ranks, std::optional<int> of_host);
 
 /// Chooses the executor of a job on another thread. If the job will use CUDA, another thread starts CUDA on the GPUs
@@ -33,7 +33,7 @@ GpuRanks gpu_ranks(Communicator* ranks, std::optional<int> of_host);
 /// GPUs.
 ///
 /// `options` and `right` must outlive the result. `communicator`: the ranks of the job; null for a single process.
-/// `gpus`: as gpu_ranks() says.
+/// `gpus`: result of gpu_ranks().
 BegunDevices begin_devices(const JobOptions& options, const TileSource& right, const Communicator* communicator,
                            const GpuRanks& gpus);
 

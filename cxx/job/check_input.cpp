@@ -19,7 +19,7 @@
 namespace trifuse {
 namespace {
 
-/// The check of all numbers, whose witnesses may have failed.
+/// Checks all numbers and returns the result, in which witnesses may have failed.
 CheckReport checked(const TileSource& amplitudes, const TileSource& integrals, const CheckSettings& settings,
                     Communicator* ranks) {
   const SourceInfo& info = amplitudes.info();
@@ -33,10 +33,11 @@ CheckReport checked(const TileSource& amplitudes, const TileSource& integrals, c
   if (ranks != nullptr) share.threads = threads_of_each(*ranks);
   if (settings.threads > 0) share.threads = settings.threads;
   share.stop = settings.stop;
-  // Ranks of one host share its cores, also where the check does not pass on the number of threads.
+  // Limits all threads of this rank, also in parts of the check that get no number of threads: ranks of a host share
+  // its cores.
   std::optional<OpenMpThreads> limit;
   if (ranks != nullptr && share.threads > 0) limit.emplace(share.threads);
-  // The parts of ranks with different inputs may have different lengths.
+  // Compares the inputs first, because the parts of ranks with different inputs may have different lengths.
   if (ranks != nullptr) expect_same_numbers(*ranks, amplitudes);
   std::unique_ptr<SourceCheck> check;
   run_collectively(ranks, [&] { check = make_source_check(amplitudes, integrals, share); });
@@ -52,7 +53,7 @@ CheckReport checked(const TileSource& amplitudes, const TileSource& integrals, c
   return report;
 }
 
-/// True if all ranks say so.
+/// Returns true if `mine` is true on all ranks.
 bool all_of_ranks(Communicator* ranks, bool mine) {
   if (ranks == nullptr) return mine;
   double missing = mine ? 0.0 : 1.0;
@@ -60,7 +61,7 @@ bool all_of_ranks(Communicator* ranks, bool mine) {
   return missing == 0.0;
 }
 
-/// Arrays have no digest. If ranks have different ones, their measured values differ.
+/// Throws InputError if ranks have different arrays. Arrays have no digest, so the measured values are compared.
 void expect_same_measurements(Communicator& ranks, const CheckReport& report) {
   std::array<double, 16> measured{report.ccsd_energy.value_or(0.0)};
   for (std::size_t n = 0; n < std::min(report.witnesses.size(), measured.size() - 1); ++n) {

@@ -14,8 +14,8 @@ struct CheckSettings {
   const std::atomic<bool>* stop = nullptr;  ///< may be null
 };
 
-/// Checks one side of a job, whose integrals are those of `right`. Throws InputError if a witness fails or if the ranks
-/// have different numbers. Collective if `ranks` is not null; if it fails on one rank, it throws on all.
+/// Checks one side of a job with the integrals of `right`. Throws InputError if a witness fails or if the ranks have
+/// different numbers. Collective if `ranks` is not null; if it fails on one rank, it throws on all.
 CheckReport check_side(const JobSide& side, const TileSource& right, const CheckSettings& settings,
                        Communicator* ranks);
 

@@ -41,7 +41,7 @@ class Job {
   }
 
  private:
-  /// The source that a run reads. Reading operands and multiplying factors to them may take minutes.
+  /// Returns the source that a run reads. Reading operands and multiplying factors to them may take minutes.
   const TileSource* interruptible(const TileSource* source, std::optional<InterruptibleSource>& wrapper) const {
     if (source == nullptr || watch_.stop() == nullptr) return source;
     return &wrapper.emplace(*source, *watch_.stop());
@@ -84,7 +84,7 @@ class Job {
   }
 
   CalculationResult execute() {
-    std::exception_ptr failure;  // the other ranks need this one until the run returns
+    std::exception_ptr failure;  // thrown later, because the other ranks need this rank until the run returns
     CalculationResult result = calculation().run(
         watch_.stop(), [&](const RunProgress& now) { watch_.progress(now); },
         [&](const std::string& warning) { watch_.warn(warning); },
@@ -104,14 +104,14 @@ class Job {
     return result;
   }
 
-  /// GPUs leave the cores idle, and arrays in memory can be read at the same time for both purposes. No journal may
-  /// receive energies of a wrong input.
+  /// Returns true if the input may be checked beside the tasks: GPUs leave the cores idle, and arrays in memory can be
+  /// read for both at the same time. There must be no journal, because it could receive energies of a wrong input.
   bool may_check_beside_gpus() const {
     return ranks_ == nullptr && options_.calculation.check && options_.calculation.journal.empty() &&
            right_.in_memory && (left_.source == nullptr || left_.in_memory);
   }
-  /// Few enough to leave the memory's speed to the panels on their way to the GPUs, and cores to the workers of the
-  /// GPUs.
+  /// Returns the number of threads of a check beside the tasks. They are few, to leave memory bandwidth to panels on
+  /// their way to the GPUs, and cores to the workers of the GPUs.
   int threads_beside_tasks() const {
     constexpr int least = 4;
     const int threads = calculation().memory().threads;

@@ -21,18 +21,18 @@ namespace trifuse {
 /// The amplitudes of one side of a job.
 struct JobSide {
   const TileSource* source = nullptr;  ///< null: there is no left side
-  /// True if tasks may read the numbers while they are checked: they are arrays in the memory of this process.
+  /// True if the numbers are arrays in the memory of this process. Then tasks may read them while they are checked.
   bool in_memory = false;
-  /// Throws InputError if numbers are missing; may be empty.
+  /// A function that throws InputError if numbers are missing; may be empty.
   std::function<void()> expect_complete = {};
   /// The result of an earlier check, which the job does not repeat if all ranks have one. The job sets it. Null: there
-  /// was none.
+  /// was no check.
   std::optional<CheckReport>* known = nullptr;
 };
 
 struct JobOptions {
   CalculationOptions calculation;
-  /// Number of GPUs of each host that the job may use, and of ranks that may use one; nullopt: all.
+  /// The job may use so many GPUs of each host, and so many ranks of a host may use a GPU; nullopt: all.
   std::optional<int> gpus_of_host;
   /// Memory that a rank may use on its GPU, bytes; nullopt: `calculation.memory`.
   std::optional<std::int64_t> gpu_memory;
@@ -56,19 +56,20 @@ struct FinishedJob : PlannedJob {
   RunTimes times;
 };
 
-/// Who follows a job. All functions but progress() and warn() are called on the thread of the job, or on that of a
+/// Follows a job. All functions except progress() and warn() are called on the thread of the job, or on the thread of a
 /// check beside the tasks.
 class JobWatch {
  public:
   virtual ~JobWatch() = default;
-  /// The job ends with Interrupted soon after it becomes true; null: never.
+  /// Returns a flag, or null. Soon after the flag becomes true, the job ends with Interrupted.
   virtual const std::atomic<bool>* stop() const { return nullptr; }
-  /// The input is checked, and the calculation is planned. Each rank calls it. If it throws on a rank, the job fails.
+  /// Called on each rank when the input is checked and the calculation is planned. If it throws on a rank, the job
+  /// fails.
   virtual void planned(const PlannedJob& job) { static_cast<void>(job); }
   virtual void progress(const RunProgress& now) { static_cast<void>(now); }
-  /// A sentence that also stands in the result. Called on rank 0, and on the rank whose GPU has failed.
+  /// Gets a warning, which the result contains, too. Called on rank 0, and on the rank whose GPU has failed.
   virtual void warn(const std::string& sentence) { static_cast<void>(sentence); }
-  /// The energies are known. Each rank calls it, before the memory of the run is returned. If it throws, run_job()
+  /// Called on each rank when the energies are known, before the memory of the run is returned. If it throws, run_job()
   /// throws the same on this rank.
   virtual void finished(const FinishedJob& job) { static_cast<void>(job); }
 };
@@ -81,9 +82,9 @@ class JobWatch {
 CalculationResult run_job(const JobSide& right, const JobSide& left, const JobOptions& options, Communicator* ranks,
                           JobWatch& watch);
 
-/// The input, its checks and the plan as text for the user.
+/// Describes the input, its checks and the plan for the user.
 std::string describe_job(const PlannedJob& job);
-/// The report of a job as JSON, see drivers/docs/report.schema.json.
+/// Returns the report of a job as JSON, see drivers/docs/report.schema.json.
 nlohmann::ordered_json json_report(const FinishedJob& job);
 
 }

@@ -84,7 +84,8 @@ std::int64_t MpiCommunicator::fetch_add(int counter, std::int64_t amount) {
 }
 
 void MpiCommunicator::allreduce_sum(std::span<double> values) {
-  // MPI counts have the type int. Short parts also limit the buffers of the MPI library.
+  // Long arrays are sent in parts: MPI counts have the type int, and short parts also limit the buffers of the MPI
+  // library.
   constexpr std::size_t most = std::size_t{1} << 24;
   for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
     const auto piece = values.first(std::min(most, values.size()));

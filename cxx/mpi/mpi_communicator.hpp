@@ -16,12 +16,12 @@ namespace trifuse {
 /// Throws SystemError unless `code` is MPI_SUCCESS. `call`: name of the MPI function, for the message.
 void check_mpi(int code, const char* call);
 
-/// True if the MPI library calls itself `name`, e.g. "MPICH" or "Open MPI".
+/// Returns true if the MPI library calls itself `name`, e.g. "MPICH" or "Open MPI".
 bool mpi_library_is(std::string_view name);
 
 /// Waits for a collective operation. It sleeps between tests, because ranks that still compute may need the core. At
 /// each test the MPI library also serves requests of these ranks. Returns false if the operation takes longer than
-/// `limit` seconds. `limit` 0: no limit.
+/// `limit` seconds. If `limit` is 0, there is no limit.
 bool wait_for(MPI_Request& request, double limit);
 
 /// The ranks of an MPI communicator. The shared counters are in a window on rank 0, the shared arrays in arrays of a
@@ -47,7 +47,7 @@ class MpiCommunicator : public Communicator {
   void serve(Body body) {
     caller_.serve(body, [this] { progress(); });
   }
-  /// Frees the arrays, the window and the duplicate. Collective; the last call. Call it on the thread that made this
+  /// Frees the arrays, the window and the duplicate. Collective. It must be the last call, on the thread that made this
   /// object.
   void free();
 

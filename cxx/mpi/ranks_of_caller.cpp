@@ -33,7 +33,7 @@ class ReturnedErrors {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-/// The communicator of a handle. Throws as `expect_communicator`.
+/// Returns the communicator of a handle. Throws as `expect_communicator`.
 MPI_Comm communicator_of(int fortran_handle) {
   int begun = 0, ended = 0;
   check_mpi(MPI_Initialized(&begun), "MPI_Initialized");

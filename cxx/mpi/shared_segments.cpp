@@ -30,8 +30,8 @@ std::size_t u(int n) {
   return static_cast<std::size_t>(n);
 }
 
-/// Number of arrays of a library for these segments. It takes longer to create several arrays than to allocate the
-/// pages of small segments. Each array costs every rank some memory for each other rank.
+/// Returns the number of arrays of a library for these segments. It takes longer to create several arrays than to
+/// allocate the pages of small segments. Each array costs every rank some memory for each other rank.
 std::size_t most_arrays(std::span<const SharedSegment> segments) {
   constexpr std::int64_t small = std::int64_t{1} << 25;  // doubles
   std::int64_t doubles = 0;
@@ -128,7 +128,7 @@ class SharedArrays::Array final : public SharedArray {
         double front = 0.0, back = 0.0;
         get(segment, 0, {&front, 1});
         get(segment, segments_[segment].doubles - 1, {&back, 1});
-        // A segment of one double has the second mark only.
+        // A segment of one double has only the second mark.
         const double first = segments_[segment].doubles > 1 ? mark(segment) : -mark(segment);
         if (front == first && back == -mark(segment)) continue;
         throw SystemError(

@@ -24,7 +24,7 @@ class PartitionedArray {
   virtual double* create(std::span<const std::int64_t> sizes) = 0;
   /// Copies doubles number `first`, `first` + 1, ... of the part of a rank to `values`, at most 2^24 of them.
   virtual void get(int rank, std::int64_t first, std::span<double> values) = 0;
-  /// The part of a rank, or null if this process cannot read it directly.
+  /// Returns the part of a rank, or null if this process cannot read it directly.
   virtual const double* direct(int) { return nullptr; }
   /// Makes what this rank has written to its part readable for other ranks. Collective. All ranks then wait for each
   /// other and call `receive`, which makes what others have written readable for this rank.

@@ -30,7 +30,7 @@ class WindowInfo {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
-/// True if all ranks are on one host.
+/// Returns true if all ranks are on one host.
 bool on_one_host(MPI_Comm ranks) {
   MPI_Comm of_host = MPI_COMM_NULL;
   int here = 0, all = 0;

@@ -33,11 +33,11 @@ class MemoryBudget {
 /// allocated until `release`.
 class DeviceOperands final : public OperandStore {
  public:
-  /// `stream`: stream of the transfers. `budget`: all device memory is reserved there. Both must outlive this object.
+  /// `stream`: stream of the transfers. `budget`: where all device memory is reserved. Both must outlive this object.
   DeviceOperands(const Stream& stream, MemoryBudget& budget) : stream_(stream), budget_(budget) {}
 
-  /// As in OperandStore. Returns a device address. It holds the numbers when the stream has executed the copies that
-  /// `flush` starts.
+  /// Copies numbers, see OperandStore. Returns a device address. The numbers are there when the stream has executed the
+  /// copies that `flush` starts.
   const double* add_copy(std::span<const double> numbers) override;
   std::vector<double> fetch(const double* copy, std::size_t count) override;
   void clear() override;

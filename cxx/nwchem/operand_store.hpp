@@ -30,7 +30,8 @@ class HostOperands final : public OperandStore {
   void clear() override;
 
  private:
-  /// Least size of a block. More operands need more blocks; the first blocks do not move, so earlier copies stay valid.
+  /// Least size of a block of memory. More operands need more blocks. The first blocks do not move, so earlier copies
+  /// stay valid.
   static constexpr std::size_t least_doubles = std::size_t{1} << 19;
   std::vector<Buffer> blocks_;
   std::size_t block_ = 0, used_ = 0;  ///< destination of the next copy: block, doubles before it

@@ -11,8 +11,8 @@ namespace trifuse {
 namespace {
 
 /// Copies the operand of one call to to[x,y,z,d] with `row` doubles from one z to the next; d runs over the
-/// `contracted` contracted indices of the call. `extent`: of the three row indices. `order`: the numbers of x, y and z
-/// among these indices.
+/// `contracted` contracted indices of the call. `extent`: extents of the three row indices. `order`: the numbers of x,
+/// y and z among these indices.
 void lay_out(const RecordedTask::Strided& from, std::int64_t contracted, const std::array<std::int64_t, 3>& extent,
              const std::array<std::size_t, 3>& order, std::int64_t row, double* to) {
   const auto [x, y, z] = order;
@@ -38,8 +38,8 @@ class RecordedCpuExecutor final : public RecordedExecutor {
   Buffer target_, product_, left_, right_;
 };
 
-/// Adds the products of all calls with this lone particle and lone hole (positions 0 to 2) to the target. `stride`: of
-/// the target, for a, b, c, i, j, k.
+/// Adds the products of all calls with this lone particle and lone hole (positions 0 to 2) to the target. `stride`:
+/// strides of the target for a, b, c, i, j, k.
 void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, int hole, const Six& stride) {
   const std::vector<RecordedTask::OperandPair> pairs = task.operand_pairs(particle, hole);
   std::int64_t contracted = 0;
@@ -75,7 +75,7 @@ void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, i
 Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
                                       const std::array<const double*, 6>& eps) {
   check_complete(task);
-  // The target is an array [i,j,k,a,b,c] whose runs of c are padded with zeros.
+  // The target is an array [i,j,k,a,b,c] whose rows of c are padded with zeros.
   const auto [a, b, c, i, j, k] = task.extent();
   const std::int64_t run = padded_run(c), runs = a * b * i * j * k;
   const Six stride = target_strides(task.extent(), run);

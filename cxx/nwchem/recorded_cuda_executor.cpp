@@ -25,7 +25,7 @@ std::int32_t narrow(std::int64_t n) {
   return static_cast<std::int32_t>(n);
 }
 
-/// The panels and t1 factors that are packed for a task. All panels lie in one array, one after another.
+/// The panels and the t1 blocks that are packed for a task. All panels lie in one array, one after another.
 struct PackingList {
   std::vector<PackingJob> jobs;
   std::vector<std::int64_t> places;  ///< [job] offset of its panel in the array, bytes
@@ -33,8 +33,8 @@ struct PackingList {
   std::vector<OvFactorJob> ov_factors;
   std::int64_t bytes = 0;  ///< size of all panels
 
-  /// Adds a panel. `extent`: of the positions of the Packing. `contracted`: number of contracted indices. `format`: of
-  /// the packed panel.
+  /// Adds a panel. `extent`: extents of the positions of the Packing. `contracted`: number of contracted indices.
+  /// `format`: format of the packed panel.
   PackingJob& add(PanelKind kind, const std::array<std::int64_t, 4>& extent, std::int64_t contracted,
                   const OperandFormat& format) {
     PackingJob job{};
@@ -48,7 +48,7 @@ struct PackingList {
     bytes += packed_bytes(job.shape, format);
     return jobs.emplace_back(job);
   }
-  /// The number that the next panel gets.
+  /// Returns the number that the next panel gets.
   std::size_t next() const { return jobs.size(); }
 };
 
@@ -82,7 +82,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   static void check_fits(const RecordedTask& task);
   void list_products(const RecordedTask& task);
   void list_singles(const RecordedTask& task, const TaskData& data);
-  /// The format of the operands that the kernels read.
+  /// Returns the format of the operands that the kernels read.
   const OperandFormat& format() const { return kernels_.front()->shape.format; }
   KernelParameters pack(const RecordedTask& task, const TaskData& data, const std::array<const double*, 6>& eps);
 
@@ -109,7 +109,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
 };
 
 void RecordedCudaExecutor::check_fits(const RecordedTask& task) {
-  // A CTA tile stores numbers of particles in 16 bits and numbers of hole blocks in 8 bits.
+  // A CTA tile stores numbers of particles in 16 bits and numbers of hole groups in 8 bits.
   constexpr std::int64_t max_particles = std::numeric_limits<std::uint16_t>::max(),
                          max_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
   for (std::size_t q = 0; q < 6; ++q) {
@@ -162,7 +162,7 @@ void RecordedCudaExecutor::list_products(const RecordedTask& task) {
   }
 }
 
-/// Lists the vvoo blocks of all terms and their t1 factors. The block of a term without a call is zero. If a term has
+/// Lists the vvoo blocks of all terms and their blocks of t1. The block of a term without a call is zero. If a term has
 /// several calls, each call goes to a set of its own.
 void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData& data) {
   const std::vector<RecordedTask::Singles> singles = task.singles();
@@ -196,7 +196,7 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
 }
 
 /// Starts the packing of all panels on the stream, after the transfer of the operands. Returns the parameters of the
-/// kernel: orbital energies, t1 factors and omega2.
+/// kernel: orbital energies, t1 and omega2.
 KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const TaskData& data,
                                             const std::array<const double*, 6>& eps) {
   const cudaStream_t stream = buffers_.stream;

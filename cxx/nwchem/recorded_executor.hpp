@@ -14,7 +14,7 @@ namespace trifuse {
 class RecordedExecutor {
  public:
   virtual ~RecordedExecutor() = default;
-  /// The store of the operands of its tasks. It may start to transfer operands at once.
+  /// Returns the store of the operands of its tasks. It may start to transfer operands at once.
   virtual OperandStore& operands() = 0;
   /// Frees the memory of operands and panels. The operand store must be empty.
   virtual void release() {}

@@ -23,17 +23,18 @@ class RecordedTask {
   using Extents = std::array<std::int64_t, 6>;  ///< orbitals in the tiles of a, b, c, i, j, k
   using Operand = std::array<std::int64_t, 4>;  ///< a number for each index of an operand, in Fortran order
 
-  /// `store`: store for the operands; must outlive the task.
+  /// `store` stores the operands and must outlive the task.
   explicit RecordedTask(OperandStore& store) : store_(store) {}
 
   /// The extents of the indices of a call. They are a permutation of the extents of the task.
   struct CallExtents {
     std::int64_t h1, h2, h3, p4, p5, p6;
-    std::int64_t contracted = 1;  ///< of the contracted index h7 or p7; 1 for singles
+    std::int64_t contracted = 1;  ///< extent of the contracted index h7 or p7; 1 for singles
     bool operator==(const CallExtents&) const = default;
   };
 
-  /// The extents of the call of `term` in a task with extents `task`. `contracted`: extent of the contracted index.
+  /// Returns the extents of the call of `term` in a task with extents `task`. `contracted`: extent of the contracted
+  /// index.
   static CallExtents call_extents(const Term& term, const Extents& task, std::int64_t contracted);
   /// Extents of the two operands of a call, in Fortran order: the fastest index first.
   struct OperandExtents {
@@ -66,11 +67,11 @@ class RecordedTask {
   /// Discards the task and keeps the memory for the next one.
   void clear();
 
-  /// True if singles or doubles have begun.
+  /// Returns true if singles or doubles have begun.
   bool begun() const { return singles_begun_ || doubles_begun_; }
-  /// True if singles and doubles have begun.
+  /// Returns true if singles and doubles have begun.
   bool complete() const { return singles_begun_ && doubles_begun_; }
-  /// Extents of the task.
+  /// Returns the extents of the task.
   const Extents& extent() const { return extent_; }
 
   /// An operand in the store, seen as a matrix: three row indices and a contracted index. Strides are in doubles.
@@ -85,7 +86,7 @@ class RecordedTask {
     std::int64_t contracted;  ///< extent of the contracted index
     Strided left, right;
   };
-  /// The operands of all recorded doubles calls with this lone particle and lone hole, positions 0 to 2.
+  /// Returns the operands of all recorded doubles calls with this lone particle and lone hole, positions 0 to 2.
   std::vector<OperandPair> operand_pairs(int particle, int hole) const;
 
   /// The operands of a singles call.
@@ -95,7 +96,7 @@ class RecordedTask {
     const double* vvoo;               ///< first element of v2
     std::array<std::int64_t, 4> row;  ///< strides of v2 along p', p'', h', h'', doubles
   };
-  /// The operands of all recorded singles calls.
+  /// Returns the operands of all recorded singles calls.
   std::vector<Singles> singles() const;
 
  private:
@@ -103,7 +104,7 @@ class RecordedTask {
   struct Call {
     const Term* term;
     CallExtents extent;
-    const double *t, *v;  ///< in the store
+    const double *t, *v;  ///< the two operands, in the store
   };
 
   void begin(const Extents& extent, bool& begun);

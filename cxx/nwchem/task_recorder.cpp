@@ -47,7 +47,8 @@ auto TaskRecorder::asking_device(Body body) {
 
 void TaskRecorder::begin(const RecordedTask::Extents& extent) {
   asking_device([] {});
-  // A task with the extents of one that did not fit goes to the host at once. This saves a copy to the device and back.
+  // If a task with the same extents did not fit, this task goes to the host at once. This saves a copy to the device
+  // and back.
   if (!task().begun()) on_host_ = extent == too_large_;
 }
 

@@ -22,21 +22,21 @@ namespace trifuse {
 class TaskRecorder {
  public:
   using Warn = std::function<void(const std::string& sentence)>;
-  /// `executor`: not null. `where`: name of the executor in messages. `warn`: called once when a task is divided for
-  /// the first time, and once when a core computes a task for the first time; not empty.
+  /// `executor` must not be null. `where`: name of the executor in messages. `warn` is called once when a task is
+  /// divided for the first time, and once when a core computes a task for the first time; it must not be empty.
   TaskRecorder(std::unique_ptr<RecordedExecutor> executor, std::string where, Warn warn);
 
-  /// Record a task, as in RecordedTask. These functions and `execute` throw DeviceError if the device fails, and at
-  /// every call after that.
+  /// These functions record a task, see RecordedTask. They and `execute` throw DeviceError if the device fails, and at
+  /// every later call.
   void begin_singles(const RecordedTask::Extents& extent);
   void begin_doubles(const RecordedTask::Extents& extent);
   void add(const Term& term, const RecordedTask::CallExtents& call, const double* t, const double* v);
-  /// Computes the energies of the current task, as in RecordedExecutor. The task remains recorded until `clear`.
+  /// Computes the energies of the current task, see RecordedExecutor. The task remains recorded until `clear`.
   Energies execute(double factor, const std::array<const double*, 6>& eps);
   /// Discards the current task.
   void clear();
 
-  /// The current task.
+  /// Returns the current task.
   const RecordedTask& task() const { return on_host_ ? host_task_ : task_; }
 
  private:

@@ -8,8 +8,7 @@
 
 namespace trifuse {
 
-/// Number of zeros behind a panel, in doubles. The energy kernel reads full vectors, also beyond the end of the last
-/// panel.
+/// Number of zeros behind a panel, because the energy kernel reads full vectors, also beyond the end of the last panel.
 inline constexpr std::int64_t vector_margin = 8;
 
 /// Keeps a panel in its place as long as this object lives. Its data are null if there is no panel.
@@ -20,7 +19,7 @@ using PanelTraffic = BufferCache::Traffic;
 
 /// A cache of panels that this process does not store: a BufferCache in which `vector_margin` zeros follow each panel.
 /// A panel is filled when it is first acquired, or ahead of that. Any thread may call any function. Each panel has a
-/// number, which tells it from the other panels of the cache.
+/// number, which no other panel of the cache has.
 class CachedPanels {
  public:
   /// `budget_bytes`: limit for the size of the cache; panels in use may exceed it.
@@ -34,9 +33,9 @@ class CachedPanels {
   void fill_ahead(std::int64_t number, std::int64_t doubles, const BufferCache::Fill& fill) {
     panels_.fill_ahead(number, doubles + vector_margin, Padded{fill});
   }
-  /// True if a panel is in the cache or is being filled.
+  /// Returns true if a panel is in the cache or is being filled.
   bool contains(std::int64_t number) const { return panels_.contains(number); }
-  /// The zeros count as memory of the cache, but not as filled bytes.
+  /// Returns the zeros count as memory of the cache, but not as filled bytes.
   PanelTraffic traffic() const {
     PanelTraffic traffic = panels_.traffic();
     traffic.filled_bytes -= traffic.filled * vector_margin * static_cast<std::int64_t>(sizeof(double));

@@ -12,7 +12,7 @@ namespace trifuse {
 namespace {
 
 /// A tiling: the largest numbers of orbitals in a tile of holes and in a tile of particles. They determine how
-/// `TileSpace::refined` divides the tiles of the plan. Zeros: no tiling.
+/// `TileSpace::refined` divides the tiles of the plan. Zeros mean that there is no tiling.
 using TileLimits = std::pair<double, double>;
 
 TileLimits tile_limits_of(const TileSpace* tiles) {
@@ -43,8 +43,8 @@ std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const Oper
   return shares;
 }
 
-/// The part of `room` bytes that made panels may take: what panels of other ranks leave, but at least half of it. A
-/// buffer in the cache of other ranks' panels is at most twice as long as its panel.
+/// Returns how much of `room` bytes made panels may take: the rest that panels of other ranks leave, but at least half.
+/// A buffer in the cache of other ranks' panels is at most twice as long as its panel.
 std::int64_t room_for_made_panels(const PanelStore& store, std::int64_t room) {
   return store.layout().has_factors() ? std::max(room / 2, room - 2 * store.bytes_of_others()) : 0;
 }
@@ -73,7 +73,7 @@ DistributedOperands::DistributedOperands(Communicator& communicator, const Probl
     run_collectively(&communicator, [&] { store->fill(problem, std::move(array), buffer_bytes()); });
     if (limits == mine || (tiles == nullptr && !read_here)) read_here = store;
   }
-  // The slabs are read with large buffers, but without the factors of holes.
+  // Frees the factors of holes, because the slabs are read with large buffers.
   factors.reset();
   for (const auto& store : stores_) {
     store->fill_slabs(communicator, problem, buffer_bytes());

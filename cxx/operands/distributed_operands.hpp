@@ -35,14 +35,14 @@ class DistributedOperands {
                       std::int64_t bytes_of_others = std::numeric_limits<std::int64_t>::max(),
                       std::int64_t made_bytes = std::numeric_limits<std::int64_t>::max());
 
-  /// The panels of this rank; null if no rank has passed `tiles`.
+  /// Returns the panels of this rank; null if no rank has passed `tiles`.
   const std::shared_ptr<const PanelStore>& panels() const { return mine_; }
   /// Returns traffic[rank], the traffic of all ranks so far. Collective. `bytes_from_peers`: bytes that this
   /// rank's GPU has read from other GPUs.
   std::vector<OperandTraffic> traffic(Communicator& communicator, std::int64_t bytes_from_peers = 0) const;
 
  private:
-  /// Size of the parts of all arrays that this rank owns, in bytes.
+  /// Returns the size of the parts of all arrays that this rank owns, in bytes.
   std::int64_t own_bytes() const;
 
   std::vector<std::shared_ptr<PanelStore>> stores_;

@@ -4,7 +4,7 @@ namespace trifuse {
 
 namespace {
 
-/// The contracted index of a left or right panel.
+/// Returns the contracted index of a left or right panel.
 ContractedIndex contracted_of(const TileSpace& space, SpinFormulation formulation, const PanelKey& key) {
   const PanelTiles tiles{key.tiles[0], key.tiles[1], key.tiles[2]};
   ContractedIndex contracted{};

@@ -10,13 +10,13 @@
 /// Integrals are products of slabs of three-index factors.
 namespace trifuse {
 
-/// The part of a panel that is made from factors, as rows in C order: the holes l of a left panel are rows [h,h',p]
-/// over l, the particles d of a right panel are rows [h,p,p'] over d, a vvoo block has rows [h,h',p] over p'.
+/// The part of a panel that is made from factors. It consists of rows in C order. A left panel has rows [h,h',p] over
+/// the holes l, a right panel has rows [h,p,p'] over the particles d, and a vvoo block has rows [h,h',p] over p'.
 struct FactorRows {
-  std::array<std::int64_t, 3> extent;  ///< of the indices that number the rows
-  std::int64_t length;                 ///< of a row
+  std::array<std::int64_t, 3> extent;  ///< extents of the indices that number the rows
+  std::int64_t length;                 ///< length of a row
   std::int64_t count() const { return extent[0] * extent[1] * extent[2]; }
-  /// Distance, in rows, between neighbours in the index at `position`.
+  /// Returns the distance between neighbours in the index at `position`, in rows.
   std::int64_t step(std::size_t position) const {
     return position == 0 ? extent[1] * extent[2] : position == 1 ? extent[2] : 1;
   }
@@ -33,16 +33,19 @@ struct FactorProduct {
   PanelKey second;      ///< factors_vv [z,Q,n], or factors_ov or factors_oo [z,n,Q]
   double sign;          ///< +1 or -1
   std::size_t x, y, z;  ///< positions of the indices in FactorRows::extent
-  /// True if Q is the last index of the second slab.
+  /// Returns true if Q is the last index of the second slab.
   bool transposed() const { return second.kind != PanelKind::factors_vv; }
 };
 
-/// True for the panels that are made if integrals have factors: left and right panels, and vvoo blocks of integrals.
+/// Returns true for the panels that are made if integrals have factors: left and right panels, and vvoo blocks of
+/// integrals.
 bool made_from_factors(const Method& method, const PanelKey& key);
-/// The rows of a panel that are made from factors; their length is 0 if a left panel has no holes l, or a right panel
-/// no particles d. `space`: tiles of the panels. `key`: a panel of the layout for which made_from_factors() is true.
+/// Returns the rows of a panel that are made from factors; their length is 0 if a left panel has no holes l, or a right
+/// panel no particles d. `space`: tiles of the panels. `key`: a panel of the layout for which made_from_factors() is
+/// true.
 FactorRows factor_rows(const TileSpace& space, SpinFormulation formulation, const PanelKey& key);
-/// The products whose sum these rows are, as spins allow. Empty if the rows are. Parameters: as of factor_rows().
+/// Returns the products whose sum is factor_rows(), as far as spins allow them; none if there are no rows. Parameters
+/// are those of factor_rows().
 ///
 ///     panel         spin-adapted      spin-orbital
 ///     left          -(p h|h' l)       (p h'|h l) - (p h|h' l)

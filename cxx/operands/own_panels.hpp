@@ -15,17 +15,17 @@ class OwnPanels {
   /// `layout` must outlive this. `rank`: number of this process.
   OwnPanels(const PanelLayout& layout, int rank);
 
-  /// Numbers of the owned sections in `layout.sections()`.
+  /// Returns the numbers of the owned sections in `layout.sections()`.
   std::span<const std::size_t> sections() const { return sections_; }
   /// Sets the memory of an owned section. `memory` must have room for the doubles of the section and `vector_margin`
   /// more.
   void set_memory(std::size_t section, double* memory) { memory_[section] = memory; }
 
-  /// True if this process owns the panel.
+  /// Returns true if this process owns the panel.
   bool contains(const PanelExtent& extent) const { return extent.begin >= begin_ && extent.begin < end_; }
-  /// Address of a panel that this process owns. Requires `set_memory` of its section.
+  /// Returns the address of a panel that this process owns. Requires `set_memory` of its section.
   double* data(const PanelExtent& extent) const;
-  /// Size of all owned sections, in bytes.
+  /// Returns the size of all owned sections, in bytes.
   std::int64_t bytes() const { return (end_ - begin_) * static_cast<std::int64_t>(sizeof(double)); }
   /// Sets all owned sections and their margins to zero, on as many threads as OpenMP allows.
   void set_to_zero() const;

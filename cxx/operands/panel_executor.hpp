@@ -8,7 +8,7 @@
 #include "cxx/plan/executor.hpp"
 
 namespace trifuse {
-class PanelStore;  // no part of the interface
+class PanelStore;  // not a part of the interface
 }
 
 #pragma GCC visibility push(default)
@@ -33,7 +33,7 @@ class PanelExchange {
   virtual void import_panels(std::span<const std::string> handles) = 0;
   /// Stops reading peers' memory. Exported memory must stay valid until every rank has called this.
   virtual void close() = 0;
-  /// Bytes of panels that this executor has read from other ranks so far.
+  /// Returns the number of bytes of panels that this executor has read from other ranks so far.
   virtual std::int64_t bytes_imported() const = 0;
 
   static constexpr std::size_t longest_handle = 512;  ///< bytes
@@ -42,18 +42,18 @@ class PanelExchange {
 /// An executor whose operands are panels. Call order: panel_tiles(), take_panels(), make_worker().
 class PanelExecutor : public Executor {
  public:
-  /// The tiles that the panels of this executor should have. They refine the tiles of the plan.
+  /// Returns the tiles that the panels of this executor should have. They refine the tiles of the plan.
   virtual const TileSpace& panel_tiles() const = 0;
-  /// True if the executor keeps all panels in a memory of its own. It then reads each panel from the store only once or
-  /// twice.
+  /// Returns true if the executor keeps all panels in a memory of its own. It then reads each panel from the store only
+  /// once or twice.
   virtual bool caches_panels() const { return false; }
-  /// True if the executor reads the numbers of its panels from the sources of the problem. Then take_panels() needs a
-  /// store without panels.
+  /// Returns true if the executor reads the numbers of its panels from the sources of the problem. Then take_panels()
+  /// needs a store without panels.
   virtual bool reads_sources() const { return false; }
   /// Gives the executor its panels. `panels`: a store with the tiles panel_tiles(), or with other tiles that
   /// refine those of the plan. Throws UsageError if a task of these tiles does not fit into the memory of a GPU.
   virtual void take_panels(std::shared_ptr<const PanelStore> panels) = 0;
-  /// The exchange of this executor, after take_panels(); null if it cannot exchange panels.
+  /// Returns the exchange of this executor, after take_panels(); null if it cannot exchange panels.
   virtual PanelExchange* exchange() { return nullptr; }
 };
 

@@ -27,8 +27,8 @@ TileRange holes_of(const TileSpace& space, SpinFormulation formulation) {
   return {0, formulation == SpinFormulation::spin_adapted ? space.last(OrbitalClass::hole_alpha) : space.hole_tiles()};
 }
 
-/// False if the contracted index is empty, or if the panel has only beta spins in a restricted space: no task reads
-/// such a panel.
+/// Returns false if the contracted index is empty, or if the panel has only beta spins in a restricted space: no task
+/// reads such a panel.
 bool wanted(const TileSpace& space, SpinFormulation formulation, const PanelTiles& tiles,
             const ContractedIndex& contracted) {
   if (formulation == SpinFormulation::spin_orbital && space.restricted() && contracted.spin == Spin::beta &&
@@ -85,22 +85,22 @@ void for_each_vvoo_block_of(const TileSpace& space, SpinFormulation formulation,
   }
 }
 
-/// The tile of particles, p1 or p2, with which a vvoo block stands in the layout. The tiles lie on a circle, and the
-/// other tile follows within half of it: so all tiles have equally many blocks, and blocks with close tiles stand
-/// together.
+/// Returns p1 or p2: the tile of particles with which a vvoo block stands in the layout. The tiles lie on a circle, and
+/// the other tile follows within half of the circle. So all tiles have equally many blocks, and blocks with close tiles
+/// stand together.
 int home_of_vvoo(const TileRange& particles, int p1, int p2) {
   const auto [first, last] = std::minmax(p1, p2);
   return 2 * (last - first) <= particles.end - particles.begin ? first : last;
 }
 
-/// The particles with which a slab of factors stands in the layout. Slabs of two holes, which are small, stand with the
-/// first ones.
+/// Returns the tile of particles with which a slab of factors stands in the layout. Slabs of two holes, which are
+/// small, stand with the first tile.
 int particle_of_slab(const TileSpace& space, const PanelKey& key) {
   if (key.kind == PanelKind::factors_oo) return space.hole_tiles();
   return key.tiles[key.kind == PanelKind::factors_vv ? 0 : 1];
 }
 
-/// The keys of all slabs of factors from which panels are made, in the order of their particles.
+/// Returns the keys of all slabs of factors from which panels are made, in the order of their particles.
 std::vector<PanelKey> factor_slabs(const TileSpace& space, SpinFormulation formulation) {
   std::set<PanelKey> keys;
   const auto add_slabs_of = [&](const PanelKey& key) {
@@ -127,7 +127,7 @@ std::vector<PanelKey> factor_slabs(const TileSpace& space, SpinFormulation formu
   return slabs;
 }
 
-/// Length of a slab of factors, in doubles.
+/// Returns the length of a slab of factors, in doubles.
 std::int64_t slab_doubles(const TileSpace& space, std::int64_t auxiliary, const PanelKey& key) {
   const Tile& first = space[key.tiles[0]];
   const std::int64_t last = key.kind == PanelKind::factors_ov ? space[key.tiles[1]].size
@@ -153,18 +153,19 @@ PanelTiles tiles_of(const PanelKey& key) {
   return {key.tiles[0], key.tiles[1], key.tiles[2]};
 }
 
-/// Length of a row of a left or right panel, in doubles. `sides`: number of sides to which the panel belongs.
+/// Returns the length of a row of a left or right panel, in doubles. `sides`: number of sides to which the panel
+/// belongs.
 std::int64_t whole_row(const ContractedExtent& extent, bool /*left*/, std::size_t sides) {
   return padded_row(extent.particles + static_cast<std::int64_t>(sides) * extent.holes);
 }
-/// The same without the part that is made if there are factors.
+/// Returns the length of a row without the part that is made from factors, doubles.
 std::int64_t amplitude_row(const ContractedExtent& extent, bool left, std::size_t sides) {
   return padded_row(left ? extent.particles : static_cast<std::int64_t>(sides) * extent.holes);
 }
 
 constexpr std::array<Side, 2> right_and_left = {Side::right, Side::left};
 
-/// The first sides of `right_and_left`.
+/// Returns the first sides of `right_and_left`.
 std::span<const Side> first_sides(bool both) {
   return std::span(right_and_left).first(both ? 2 : 1);
 }
@@ -202,8 +203,9 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
   divide(shares, begins);
 }
 
-/// Calls `use` with the key of each panel, in the order of the layout: the panels of all kinds of one tile of particles
-/// after those of another. So each rank owns panels of all kinds, and all ranks take equally long to read theirs.
+/// Calls `use` with the key of each panel, in the order of the layout. The panels of all kinds with the same tile of
+/// particles stand together. So each rank owns panels of all kinds, and all ranks take equally long to read their
+/// panels.
 template <typename Use>
 void PanelLayout::walk(Use use) const {
   const TileRange particles = particles_of(tiles_, formulation_);
@@ -368,7 +370,7 @@ void PanelLayout::divide(std::span<const OperandShare> shares, const std::vector
 }
 
 std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
-  // An empty section begins at the begin of the next one.
+  // An empty section begins where the next one begins.
   const auto next = std::upper_bound(sections_.begin(), sections_.end(), extent.begin,
                                      [](std::int64_t at, const PanelSection& section) { return at < section.begin; });
   return static_cast<std::size_t>(next - sections_.begin()) - 1;
@@ -376,8 +378,8 @@ std::size_t PanelLayout::section_of(const PanelExtent& extent) const {
 
 namespace {
 
-/// Length of all left, right and vvoo panels, in doubles. `row`: whole_row(), or another length of a row of a left or
-/// right panel. `vvoo_sets`: sets of disconnected factors whose vvoo blocks count.
+/// Returns the length of all left, right and vvoo panels, in doubles. `row`: whole_row(), or another length of a row of
+/// a left or right panel. `vvoo_sets`: number of sets whose vvoo blocks count.
 template <typename Row>
 std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row row, std::int64_t vvoo_sets) {
   std::int64_t doubles = 0;
@@ -400,7 +402,7 @@ std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row r
   return doubles;
 }
 
-/// Number of sets of disconnected factors whose vvoo blocks are not made from factors.
+/// Returns the number of sets whose vvoo blocks are not made from factors.
 std::int64_t stored_sets(const Problem& problem) {
   const auto sets = problem.method.sets();
   return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooFactor::v2; });

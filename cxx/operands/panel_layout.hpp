@@ -44,13 +44,14 @@ struct PanelExtent {
 };
 
 /// The layout of the rows of a left or right panel, in doubles. `stride`: distance between the starts of two rows. The
-/// other numbers are offsets from the start of a row: a side reads the row from `begin` on, `particle_part` is the
-/// first particle of the contracted index, `hole_part` its first hole.
+/// other numbers are offsets from the start of a row. A side reads the row from `begin` on. The particles of the
+/// contracted index begin at `particle_part`, its holes at `hole_part`.
 struct PanelRows {
   std::int64_t stride, begin, particle_part, hole_part;
-  /// The part that is made if integrals have factors: the holes of a left panel, the particles of a right one.
+  /// Returns the offset of the part that is made from factors: the holes of a left panel, the particles of a right
+  /// panel.
   std::int64_t made_part(PanelKind kind) const { return kind == PanelKind::left ? hole_part : particle_part; }
-  /// The other part, amplitudes.
+  /// Returns the offset of the other part, the amplitudes.
   std::int64_t amplitude_part(PanelKind kind) const { return kind == PanelKind::left ? particle_part : hole_part; }
 };
 
@@ -60,8 +61,8 @@ struct PanelSection {
   std::int64_t begin, end;
 };
 
-/// Length of a row with `numbers` elements, in doubles: rounded up to a multiple of 8, so that each row begins at a
-/// vector.
+/// Returns the length of a row with `numbers` elements, in doubles: rounded up to a multiple of 8, so that each row
+/// begins at a vector.
 constexpr std::int64_t padded_row(std::int64_t numbers) {
   return (numbers + 7) / 8 * 8;
 }
@@ -83,7 +84,7 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 /// linear layout is divided into sections. The sections of one rank are adjacent.
 class PanelLayout {
  public:
-  /// Rank 0 owns all panels.
+  /// The shares with which rank 0 owns all panels.
   static constexpr OperandShare undivided[] = {{}};
 
   /// Builds the layout. `problem`: the layout depends on its formulation, on its number of sides, on whether they have
@@ -93,34 +94,36 @@ class PanelLayout {
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
   SpinFormulation formulation() const { return formulation_; }
-  /// True if one right panel belongs to both sides of the problem.
+  /// Returns true if one right panel belongs to both sides of the problem.
   bool joins_sides() const { return joins_sides_; }
-  /// The sides that have panels of their own of this kind, and the sides whose amplitudes such a panel contains.
+  /// Returns the sides that have panels of their own of this kind, and the sides whose amplitudes such a panel
+  /// contains.
   std::span<const Side> sides_with_panels(PanelKind kind) const;
   std::span<const Side> sides_in_panel(const PanelKey& key) const;
   const TileSpace& tiles() const { return tiles_; }
-  /// Number of sets of factors of the disconnected triples, see Method::sets().
+  /// Returns the number of sets of the disconnected triples, see Method::sets().
   std::size_t sets() const { return method_.sets().size(); }
 
-  /// Number of auxiliary functions of the factors; 0 if the layout has integrals.
+  /// Returns the number of auxiliary functions of the factors; 0 if the layout has integrals.
   std::int64_t auxiliary() const { return auxiliary_; }
   bool has_factors() const { return auxiliary_ > 0; }
-  /// True if a panel, or a part of its rows, is made from slabs of factors.
+  /// Returns true if a panel, or a part of its rows, is made from slabs of factors.
   bool makes(const PanelKey& key) const;
 
   /// Returns the extent of a panel; null if the problem has no such panel. With factors, the extent of a left or right
-  /// panel is that of its amplitudes. It is empty if there are none. That of a vvoo block of integrals is empty.
+  /// panel is the extent of its amplitudes; it is empty if there are none. The extent of a vvoo block of integrals is
+  /// then empty.
   const PanelExtent* find(const PanelKey& key) const;
-  /// The tiles of a key as one number. Panels of one kind, side and set have different numbers.
+  /// Returns the tiles of a key as one number. Panels of one kind, side and set have different numbers.
   std::int64_t number_of(const PanelKey& key) const;
-  /// Number of particles d and holes l of a left or right panel.
+  /// Returns the number of particles d and holes l of a left or right panel.
   ContractedExtent contracted(const PanelKey& key) const;
   /// Returns the rows of a whole left or right panel, as tasks read it.
   PanelRows rows(const PanelKey& key) const;
   /// Returns the rows of a left or right panel in the layout. They differ from `rows` if there are factors; then the
   /// part that is made from them has no meaning.
   PanelRows stored_rows(const PanelKey& key) const;
-  /// Length of a whole left or right panel, or of a vvoo block, in doubles.
+  /// Returns the length of a whole left or right panel, or of a vvoo block, in doubles.
   std::int64_t whole_doubles(const PanelKey& key) const;
   /// Calls `use` with the extent of a panel, and of each slab of factors from which it is made. Leaves out empty
   /// extents.
@@ -132,15 +135,15 @@ class PanelLayout {
   void visit_panels_of(const Task& task, const ContractionList& contractions,
                        const std::function<void(const PanelKey& key)>& use) const;
 
-  /// Length of all panels, in doubles.
+  /// Returns the length of all panels, in doubles.
   std::int64_t doubles() const { return sections_.back().end; }
-  /// All sections, in the order of the layout. A rank with `segments` 0 has none.
+  /// Returns all sections, in the order of the layout. A rank with `segments` 0 has no section.
   std::span<const PanelSection> sections() const { return sections_; }
-  /// Number of the section that contains a panel, and the rank that owns the panel.
+  /// Returns the number of the section that contains a panel, and the rank that owns the panel.
   std::size_t section_of(const PanelExtent& extent) const;
   int owner(const PanelExtent& extent) const { return sections_[section_of(extent)].rank; }
 
-  /// Number of auxiliary functions of a problem; 0 if it has no factors. The problem may have no sources.
+  /// Returns the number of auxiliary functions of a problem; 0 if it has no factors. The problem may have no sources.
   static std::int64_t auxiliary_of(const Problem& problem);
   /// Returns the length of all panels of a problem, in doubles, and builds no layout.
   static std::int64_t required_doubles(const Problem& problem, const TileSpace& tiles);
@@ -161,9 +164,9 @@ class PanelLayout {
                                of_factors_vv = 4, of_factors_ov = 5, of_factors_oo = 6, of_vvoo = 7;
   template <typename Use>
   void walk(Use use) const;
-  /// Length of a panel in the layout, in doubles.
+  /// Returns the length of a panel in the layout, in doubles.
   std::int64_t size_of(const PanelKey& key) const;
-  /// Position in `indices_` of the index that contains a key.
+  /// Returns the position in `indices_` of the index that contains a key.
   std::size_t index_of(const PanelKey& key) const;
   /// Divides the linear layout into sections. `begins`: the begin of each panel, then the end of the last one.
   void divide(std::span<const OperandShare> shares, const std::vector<std::int64_t>& begins);

@@ -16,7 +16,7 @@ namespace {
 
 using Strides = std::array<std::int64_t, 4>;
 
-/// An antisymmetric image of a block: the interchange of its bra indices, its ket indices or both, and the sign of it.
+/// An antisymmetric image of a block: which of its bra and ket indices are interchanged, and the sign of the image.
 struct Image {
   std::array<int, 4> order;
   double sign;
@@ -29,8 +29,8 @@ std::vector<Image> images(bool bra, bool ket) {
   return all;
 }
 
-/// Computes target[f * target_step + q] = sign * source[q * source_step + f] for f < `width` and q < `height`. With
-/// constants for both, the compiler keeps the square in registers.
+/// Computes target[f * target_step + q] = sign * source[q * source_step + f] for f < `width` and q < `height`. If both
+/// are constants, the compiler keeps the square in registers.
 template <typename Width, typename Height>
 void copy_square(Width width, Height height, const double* source, std::int64_t source_step, double* target,
                  std::int64_t target_step, double sign) {
@@ -38,7 +38,7 @@ void copy_square(Width width, Height height, const double* source, std::int64_t 
     for (std::int64_t y = 0; y < height; ++y) target[x * target_step + y] = sign * source[y * source_step + x];
 }
 
-/// Calls `body(count)` with a constant for the usual extents of a square, and with the number itself for others.
+/// Calls `body(count)`. `count` is a compile-time constant for the usual extents of a square.
 template <typename Body>
 void with_constant(std::int64_t count, Body body) {
   using Eight = std::integral_constant<std::int64_t, 8>;
@@ -47,7 +47,7 @@ void with_constant(std::int64_t count, Body body) {
   count == Four{} ? body(Four{}) : body(count);
 }
 
-/// Computes the same for f < `fast` and q < `inner`, in small squares.
+/// Does what copy_square() does for f < `fast` and q < `inner`, in small squares.
 void copy_transposed(std::int64_t fast, std::int64_t inner, const double* source, std::int64_t source_step,
                      double* target, std::int64_t target_step, double sign) {
   constexpr std::int64_t edge = 8;  // doubles of a cache line
@@ -84,7 +84,7 @@ void copy_reordered(const ReorderedCopy& copy, const double* source, double* tar
       if (copy.from[d] == 1 && d != inner) fast = d;
     }
   }
-  // The other indices. If `inner` and `fast` are the same index, there are three of them.
+  // The indices other than `inner` and `fast`. If these two are the same index, there are three others.
   std::array<std::size_t, 3> outer{};
   std::size_t outers = 0;
   for (std::size_t d = 0; d < 4; ++d) {
@@ -109,7 +109,7 @@ void copy_reordered(const ReorderedCopy& copy, const double* source, double* tar
   }
 }
 
-/// Number of elements of a block.
+/// Returns the number of elements of a block.
 std::int64_t doubles_of(const TileSpace& space, const std::array<int, 4>& tiles) {
   return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size * space[tiles[3]].size;
 }

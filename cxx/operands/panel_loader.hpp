@@ -41,7 +41,7 @@ class PanelLoader {
     std::array<int, 3> rows;
     int contracted;  ///< dimension of the block that becomes the contracted index
     Part part;
-    double sign;                  ///< factor of the elements
+    double sign;                  ///< sign of the elements
     bool bra_images, ket_images;  ///< true: the block also represents its antisymmetric images
   };
   using BlockTiles = std::array<int, 4>;  ///< tiles of a block in the source
@@ -62,7 +62,7 @@ class PanelLoader {
 
   /// Describes the block of these tiles without reading it. `space`: the tile space of its source.
   BlockData without_data(const TileSpace& space, const BlockTiles& tiles) const;
-  /// Lists the blocks for which `write`, called without data, returns true. Arguments as `for_each_block`.
+  /// Lists the blocks for which `write`, called without data, returns true. Parameters are those of `for_each_block`.
   template <typename Write>
   std::vector<BlockTiles> list_blocks(const TileSpace& space, const std::array<Space, 4>& spaces,
                                       const std::array<int, 4>& loop_order, Write write) const;
@@ -80,14 +80,14 @@ class PanelLoader {
   /// Copies the elements of a block, and of its antisymmetric images, to panels of this process. Returns true if this
   /// process owns such a panel. A block without data is not copied.
   bool write_block(const BlockData& block, const IndexMap& map, Side side);
-  /// The same for one image. `order`: the dimension of the block for each dimension of the image. `sign`: factor of the
-  /// elements.
+  /// Does what write_block() does for one image. `order`: the dimension of the block for each dimension of the image.
+  /// `sign`: sign of the elements.
   bool write_image(const BlockData& block, const std::array<int, 4>& order, double sign, const IndexMap& map,
                    Side side);
-  /// The same for vvoo blocks, with the images that the formulation needs.
+  /// Does what write_block() does for vvoo blocks, with the images that the formulation needs.
   bool write_vvoo(const BlockData& block, std::size_t set);
-  /// Reads all blocks [p,h] by `read`. Writes them, multiplied by `weight`, to `factor`, an array [orbitals, orbitals]
-  /// with the element [hole, particle].
+  /// Reads all blocks [p,h] by `read`. Writes them, multiplied by `weight`, to `factor`, an array [hole, particle] over
+  /// all orbitals.
   void load_factor(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const, double weight,
                    std::vector<double>& factor);
 

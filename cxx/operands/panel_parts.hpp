@@ -21,15 +21,15 @@ class PanelParts {
 
   const TileSpace& tiles() const { return tiles_; }
   const PanelStore& store() const { return *store_; }
-  /// True if the tiles differ from those of the store, so that panels are copied.
+  /// Returns true if the tiles differ from those of the store, so that panels are copied.
   bool copies_panels() const { return copies_panels_; }
 
-  /// Return a left or a right panel with the shapes of `PanelKey`; its data are null if the problem has no such panel.
-  /// Pass on exceptions of `PanelStore::acquire`.
+  /// left() and right() return a panel with the shapes of `PanelKey`; its data are null if the problem has no such
+  /// panel. They pass on exceptions of `PanelStore::acquire`.
   ///
-  /// `tiles`: {p, h, h'} of a left, {p, p', h} of a right panel, in the tiles of the executor. `side`: the amplitudes.
-  /// `contracted`: length of the contracted index. `memory`: receives the copy if one is made; the panel is valid until
-  /// `memory` is used again.
+  /// `tiles`: {p, h, h'} for a left panel, {p, p', h} for a right panel, in the tiles of the executor. `side`: the
+  /// amplitudes. `contracted`: length of the contracted index. `memory`: receives the copy if one is made; the panel is
+  /// valid until `memory` is used again.
   Panel left(const PanelTiles& tiles, Side side, std::int64_t contracted, Buffer& memory) const;
   Panel right(const PanelTiles& tiles, Side side, std::int64_t contracted, Buffer& memory) const;
   /// Returns the block [h, h', p, p'] of a set (see `PanelKey`); null data if the problem has no such block. `tiles`:

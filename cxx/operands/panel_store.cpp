@@ -14,7 +14,7 @@ namespace {
 /// Limit for read buffers if memory is not limited, in doubles.
 constexpr std::int64_t buffered_alone = std::int64_t{1} << 27;
 
-/// Factors that wait for other ranks, for each thread that reads: as many as a thread reads at once. Bytes.
+/// Memory for factors that wait for other ranks, for each thread that reads, bytes. A thread reads so much at once.
 constexpr std::int64_t exchanged_by_thread = std::int64_t{16} << 20;
 
 }
@@ -22,7 +22,7 @@ constexpr std::int64_t exchanged_by_thread = std::int64_t{16} << 20;
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares)
     : PanelStore(problem, tiles, rank, shares, Buffer()) {}
 
-// Memory is allocated first. If it does not suffice, no long list of panels is made.
+// Memory is allocated first. So no long list of panels is made if the memory does not suffice.
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
     : PanelStore(
           problem, tiles, 0, PanelLayout::undivided,

@@ -35,16 +35,16 @@ class PanelStore {
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
   /// Stores only the layout and the small arrays t1_factor() and orbital_energies(), for an executor that reads the
-  /// numbers of the panels itself. No panel may be acquired. Parameters and exceptions: as in the constructor.
+  /// numbers of the panels itself. No panel may be acquired. Parameters and exceptions are those of the constructor.
   static std::shared_ptr<const PanelStore> of_small_arrays(const Problem& problem, const TileSpace& tiles);
 
-  /// The part of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(),
+  /// Makes the store of one of several ranks. Call order on every rank: Communicator::make_array(segments()), fill(),
   /// fill_slabs(), open(). A rank that reads panels then calls fetch_others().
   ///
   /// `problem`: the tile sources. `tiles`: the tiles of the panels. `rank`: number of this process. `shares`:
   /// shares[rank], the parts of the ranks. All ranks pass the same tiles and shares.
   PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares);
-  /// The segments of the shared array: one for each section, in the order of the layout.
+  /// Returns the segments of the shared array: one for each section, in the order of the layout.
   std::vector<SharedSegment> segments() const;
   /// Fills the sections of this rank, except for the factors of two particles. `problem`: as in the constructor.
   /// `array`: the shared array that was made with segments(). `buffer_bytes`: limit for all read buffers together; one
@@ -68,7 +68,7 @@ class PanelStore {
 
   const PanelLayout& layout() const { return layout_; }
   const TileSpace& tiles() const { return layout_.tiles(); }
-  /// False if the store was made by of_small_arrays().
+  /// Returns false if the store was made by of_small_arrays().
   bool has_panels() const { return has_panels_; }
 
   /// Returns a whole panel; its data are null if the problem has no such panel. Fetches a panel of another rank, and
@@ -77,27 +77,27 @@ class PanelStore {
   Panel acquire(const PanelKey& key) const;
   /// Returns the part of a panel that the layout contains. It differs from `acquire` for a panel that is made from
   /// factors: the rows are the amplitudes of the side of `key`, over the particles d of a left panel or the holes l of
-  /// a right one. The data are null if there are none, and for a vvoo block.
+  /// a right one. The data are null if there are no amplitudes, and for a vvoo block.
   Panel acquire_stored(const PanelKey& key) const;
   /// Announces that a panel will be acquired soon. A background thread may fetch it.
   void prefetch(const PanelKey& key) const;
-  /// True if fetch_others() has been called, so that panels may come from other ranks.
+  /// Returns true if fetch_others() has been called, so that panels may come from other ranks.
   bool has_others() const { return others_ != nullptr; }
 
-  /// The factor t1, or f_ov in hartree, of set `set` of the method, multiplied by the weight of the set: an array
-  /// [orbitals, orbitals] with the element [hole, particle], followed by `vector_margin` zeros.
+  /// Returns t1, or f_ov in hartree, of set `set` of the method, multiplied by the weight of the set: an array [hole,
+  /// particle] over all orbitals, followed by `vector_margin` zeros.
   std::span<const double> t1_factor(std::size_t set) const { return t1_factors_[set]; }
-  /// Orbital energies, [orbitals], hartree, followed by `vector_margin` zeros.
+  /// Returns the orbital energies, [orbitals], hartree, followed by `vector_margin` zeros.
   std::span<const double> orbital_energies() const { return eps_; }
 
-  /// Bytes of the sections that this rank owns, bytes of the sections that other ranks own, and bytes of the blocks
-  /// that this rank read from its tile sources.
+  /// The three functions return, in bytes, the size of the sections that this rank owns, the size of the sections that
+  /// other ranks own, and the size of the blocks that this rank read from its tile sources.
   std::int64_t own_bytes() const { return own_.bytes(); }
   std::int64_t bytes_of_others() const;
   std::int64_t bytes_read() const { return bytes_read_; }
-  /// Traffic of panels of other ranks so far.
+  /// Returns the traffic of panels of other ranks so far.
   PanelTraffic traffic() const { return others_ ? others_->traffic() : PanelTraffic{}; }
-  /// The panels that were made from factors so far.
+  /// Returns the counts of panels that were made from factors so far.
   PanelTraffic made_panels() const { return made_ ? made_->traffic() : PanelTraffic{}; }
 
  private:
@@ -105,9 +105,9 @@ class PanelStore {
              Buffer alone);
   /// Fills the panels of this process, which contain zeros. `max_buffered`: as in PanelLoader.
   void fill_own(const Problem& problem, std::int64_t max_buffered);
-  /// As fill_slabs(). `communicator`: null if this process stores all panels.
+  /// Does what fill_slabs() does. `communicator`: null if this process stores all panels.
   void read_slabs(Communicator* communicator, const Problem& problem, std::int64_t buffer_bytes);
-  /// Makes room for the t1 factors, and sets them to zero.
+  /// Makes room for t1 and f_ov of the sets, and sets them to zero.
   void make_t1_factors();
 
   PanelLayout layout_;

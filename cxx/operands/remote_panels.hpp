@@ -20,7 +20,7 @@ class RemotePanels {
   /// Copies doubles of the linear layout, number `at`, `at` + 1, ..., to `values`. One thread at a time calls it.
   using Fetch = std::function<void(std::int64_t at, std::span<double> values)>;
 
-  /// `fetch`: reads panels of other ranks. `budget_bytes`: limit for the size of the cache, see CachedPanels.
+  /// `fetch` reads panels of other ranks. `budget_bytes`: limit for the size of the cache, see CachedPanels.
   RemotePanels(Fetch fetch, std::int64_t budget_bytes);
   ~RemotePanels();
   RemotePanels(const RemotePanels&) = delete;
@@ -32,7 +32,7 @@ class RemotePanels {
   /// `at`: begin of the panel in the linear layout, in doubles. `doubles`: its length.
   PanelGuard acquire(std::int64_t at, std::int64_t doubles);
   /// Announces that a panel will be acquired soon. A background thread fetches the panel if there is room for it.
-  /// Arguments as for `acquire`.
+  /// Parameters are those of `acquire`.
   void prefetch(std::int64_t at, std::int64_t doubles);
 
   PanelTraffic traffic() const { return cache_.traffic(); }
@@ -40,7 +40,7 @@ class RemotePanels {
  private:
   /// Fetches a panel and removes its announcement.
   void fetch(std::int64_t at, std::span<double> values);
-  /// Fetches announced panels; the body of the background thread.
+  /// Fetches announced panels. It is the body of the background thread.
   void read_ahead();
 
   const Fetch fetch_;

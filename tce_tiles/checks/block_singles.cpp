@@ -74,7 +74,7 @@ BlockSingles::BlockSingles(const TileSpace& tiles, double omega2, std::array<std
 
 void BlockSingles::copy_to_array(const std::array<int, 4>& tiles, std::span<const double> block,
                                  const std::array<std::size_t, 4>& axes, double sign, DenseArray& to) const {
-  std::array<std::int64_t, 4> stride{};  // stride in `to`, by axis of the block
+  std::array<std::int64_t, 4> stride{};  // strides in `to`, by axis of the block
   std::int64_t step = 1, begin = 0;
   for (std::size_t k = 4; k-- > 0;) {
     stride[axes[k]] = step;
@@ -93,7 +93,7 @@ void BlockSingles::copy_to_pair_arrays(const std::array<int, 4>& tiles, std::spa
   }
   if (first != second) {
     copy_to_array(tiles, block, axes, 1.0, to[pair_number(0, 1)]);
-    // The other electron comes first: exchange the axes of p1 and p2, and the axes of h3 and h4.
+    // Puts the other electron first: exchanges the axes of p1 and p2, and the axes of h3 and h4.
     std::array<std::size_t, 4> other = axes;
     for (std::size_t& axis : other) axis ^= 1U;
     copy_to_array(tiles, block, other, 1.0, to[pair_number(1, 0)]);
@@ -145,7 +145,7 @@ void BlockSingles::add_v2(const std::array<int, 4>& tiles, std::span<const doubl
 void BlockSingles::finish_collecting(int part, int parts) {
   use_single_threaded_blas();
   const auto orbitals = static_cast<std::size_t>(std::max(problem_.occupied[0], problem_.occupied[1]));
-  // The blocks of ovvv use each tile of occupied orbitals again for every pair of virtual tiles.
+  // For every pair of virtual tiles, the blocks of ovvv use each tile of occupied orbitals again.
   const SinglesSlabs& slabs = *this;
   equation_.emplace(problem_, slabs, 4 * orbitals);
   const int spins = problem_.restricted ? 1 : 2;
@@ -177,7 +177,7 @@ void BlockSingles::finish_collecting(int part, int parts) {
 void BlockSingles::add_ovvv(const std::array<int, 4>& tiles, std::span<const double> block,
                             const std::array<std::size_t, 4>& axes, double sign) {
   ArrayBox box{};
-  std::array<std::int64_t, 4> stride{};  // stride in the box, by axis of the block
+  std::array<std::int64_t, 4> stride{};  // strides in the box, by axis of the block
   std::int64_t step = 1;
   for (std::size_t k = 4; k-- > 0;) {
     box.offset[k] = tiles_.offset_in_class(tiles[axes[k]]);

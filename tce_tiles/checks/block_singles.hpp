@@ -23,7 +23,7 @@ namespace trifuse {
 ///   4. residual()
 class BlockSingles final : private SinglesSlabs {
  public:
-  /// Memory of the dense arrays for these tiles, in bytes. `with_oovv`: as in the constructor.
+  /// Returns the memory of the dense arrays for these tiles, in bytes. `with_oovv`: as in the constructor.
   static double bytes(const TileSpace& tiles, bool with_oovv);
   /// `tiles` must outlive this object. `omega2` is in hartree. `t1` and `fock` are dense and by spin, as in
   /// SinglesProblem. `with_oovv`: the caller adds the blocks {h p|h p}.
@@ -35,11 +35,11 @@ class BlockSingles final : private SinglesSlabs {
   /// Adds a block v2[g3,g4,g1,g2] = <g3 g4||g1 g2>; `tiles` are {g3, g4, g1, g2}. Ignores blocks that the equation does
   /// not need.
   void add_v2(const std::array<int, 4>& tiles, std::span<const double> block);
-  /// Adds the terms of the collected arrays: those of the occupied orbitals of part `part` of `parts`.
+  /// Adds the terms of the collected arrays for the occupied orbitals of part `part` of `parts`.
   void finish_collecting(int part = 0, int parts = 1);
-  /// The residual, after all blocks.
+  /// Returns the residual, after all blocks.
   SinglesResidual residual() const { return equation_->residual(); }
-  /// What several objects with parts of the blocks add up, see SinglesEquation.
+  /// Returns the numbers that objects with parts of the blocks add up, see SinglesEquation.
   std::vector<double> second_sums() const { return equation_->second_sums(); }
   void set_second_sums(std::span<const double> sums) { equation_->set_second_sums(sums); }
 
@@ -67,17 +67,18 @@ class BlockSingles final : private SinglesSlabs {
   /// Copies sign * block to the part of `to` for these tiles. Axis k of `to` is axis `axes[k]` of the block.
   void copy_to_array(const std::array<int, 4>& tiles, std::span<const double> block,
                      const std::array<std::size_t, 4>& axes, double sign, DenseArray& to) const;
-  /// Adds sign * block to the equation as a part of ovvv; `axes` as for `copy_to_array`.
+  /// Adds sign * block to the equation as a part of ovvv. `axes`: see `copy_to_array`.
   void add_ovvv(const std::array<int, 4>& tiles, std::span<const double> block, const std::array<std::size_t, 4>& axes,
                 double sign);
   /// Copies a block [p1,p2,h3,h4] of the electron pairs (h3 p1), (h4 p2) to every array of `to` that holds its numbers,
-  /// with their permutations. `axes` as for `copy_to_array`, for the array of alpha, beta.
+  /// with their permutations. `axes`: see `copy_to_array`, for the array of alpha, beta.
   void copy_to_pair_arrays(const std::array<int, 4>& tiles, std::span<const double> block,
                            const std::array<std::size_t, 4>& axes, std::array<DenseArray, 4>& to);
 
   const TileSpace& tiles_;
   SinglesProblem problem_;
-  /// By the spins of the first and of the second pair: aa, ab, ba, bb. A restricted reference uses element 0 only.
+  /// Arrays by the spins of the first and of the second pair: aa, ab, ba, bb. A restricted reference uses only element
+  /// 0.
   std::array<DenseArray, 4> t2_, ovov_, ovoo_;
   std::array<DenseArray, 2> oovv_;
   Buffer box_;

@@ -23,15 +23,15 @@ bool strict(ArrayKind kind) {
   return kind == ArrayKind::t2 || kind == ArrayKind::ovov;
 }
 
-/// The index of the element that `symmetry` relates to element `p`.
+/// Returns the index of the element that `symmetry` relates to element `p`.
 BoxIndex image(const ArraySymmetry& symmetry, const BoxIndex& p) {
   BoxIndex q{};
   for (std::size_t k = 0; k < 4; ++k) q[k] = p[static_cast<std::size_t>(symmetry.axes[k])];
   return q;
 }
 
-/// The axes that boxes cut. Along the other axes a box is as long as the array. With this choice a box consists of long
-/// runs, and all symmetries of the array map a box to itself or to one and the same other box.
+/// Returns the axes that boxes cut. Along the other axes a box is as long as the array. With this choice a box consists
+/// of long contiguous pieces, and all symmetries of the array map a box to itself or to the same other box.
 std::array<bool, 4> divided_axes(const ArraySpec& spec) {
   const bool asym = spec.antisymmetrised;
   switch (spec.kind) {
@@ -74,7 +74,7 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
   return {};
 }
 
-/// The distance of neighbours along each axis, in elements. An array that is not in memory is read in C order.
+/// Returns the distance of neighbours along each axis, in elements. An array that is not in memory is read in C order.
 BoxIndex strides_in_memory(const DenseArray& array, const BoxIndex& extent) {
   const std::optional<StridedView> view = array.view();
   if (!view) return strides_of(extent);
@@ -83,14 +83,14 @@ BoxIndex strides_in_memory(const DenseArray& array, const BoxIndex& extent) {
   return stride;
 }
 
-/// The number of elements of a box along each axis. Without related boxes, the runs in memory are as long as possible.
-/// With related boxes, the box has the same length along all axes that a symmetry exchanges. `stride`: distance of
-/// neighbours, positive.
+/// Returns the number of elements of a box along each axis. Without related boxes, the contiguous pieces in memory are
+/// as long as possible. With related boxes, the box has the same length along all axes that a symmetry exchanges.
+/// `stride`: distance of neighbours, positive.
 BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>& symmetries, const BoxIndex& extent,
                const BoxIndex& stride, std::int64_t doubles) {
   BoxIndex step = extent;
   std::int64_t whole = 1;
-  std::vector<std::size_t> cut_axes;  // in the order of their strides
+  std::vector<std::size_t> cut_axes;  // the axes that are cut, in the order of their strides
   for (std::size_t k = 4; k-- > 0;) {
     if (cut[k]) step[k] = 1;
     if (cut[k]) cut_axes.push_back(k);
@@ -137,13 +137,14 @@ BoxIndex steps(const std::array<bool, 4>& cut, const std::vector<ArraySymmetry>&
   return step;
 }
 
-/// The largest difference of two related numbers: the larger one of `absolute` and `relative` times the first number.
+/// The largest allowed difference of two related numbers: the larger of `absolute` and `relative` times the first
+/// number.
 struct Tolerance {
   double absolute, relative;
 };
 
-/// The largest value of |a[k] - sign * b[k]| minus its tolerance, over `count` pairs. At most 0 if all pairs are within
-/// their tolerance.
+/// Returns the largest value of |a[k] - sign * b[k]| minus its tolerance over `count` pairs. It is at most 0 if all
+/// pairs are within their tolerance.
 double excess(const double* a, const double* b, double sign, std::int64_t count, const Tolerance& tolerances) {
   double worst = -1.0;
 #pragma omp simd reduction(max : worst)
@@ -292,7 +293,7 @@ void CheckedArray::compare(const ArraySymmetry& symmetry, const ArrayBox& x, con
   const bool across = fast != 3;
   BoxIndex step = x.count;
   if (across) step[3] = step[fast] = transpose_block;
-  // The elements of `y` for one run of `x`, gathered if they are not contiguous.
+  // The elements of `y` for one contiguous piece of `x`, gathered if they are not contiguous.
   double gathered[transpose_block];
   BoxIndex from{}, p{};
   for (from[0] = 0; from[0] < x.count[0]; from[0] += step[0]) {

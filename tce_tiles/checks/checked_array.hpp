@@ -33,7 +33,7 @@ struct ArrayBox {
   double largest;  ///< largest absolute value
 };
 
-/// A box and its symmetry-related box, if that is a different one.
+/// A box, and its symmetry-related box if this is a different box.
 struct BoxPair {
   ArrayBox first;
   std::optional<ArrayBox> second;
@@ -52,18 +52,18 @@ class CheckedArray {
 
   const ArraySpec& spec() const { return spec_; }
 
-  /// The first elements of the boxes to read. The list has only one box of two symmetry-related boxes, because `read`
-  /// reads both.
+  /// Returns the first elements of the boxes to read. The list has only one box of two symmetry-related boxes, because
+  /// `read` reads both.
   std::vector<BoxIndex> begins() const;
-  /// Number of elements along each axis of the box that begins at `begin`.
+  /// Returns the number of elements along each axis of the box that begins at `begin`.
   BoxIndex count(const BoxIndex& begin) const;
-  /// Reads a box and its symmetry-related box, if that is a different one. The values of the boxes are in the buffers
+  /// Reads a box, and its symmetry-related box if this is a different box. The values of the boxes are in the buffers
   /// `first` and `second`. Throws InputError if a number is not finite, beyond any reasonable size or forbidden by
   /// irreps, or if the numbers break a symmetry of the array.
   BoxPair read(const BoxIndex& begin, const BoxIndex& count, Buffer& first, Buffer& second) const;
 
  private:
-  /// A symmetry that relates the box to a different box; null if there is none.
+  /// Returns a symmetry that relates the box to a different box; null if there is none.
   const ArraySymmetry* to_other_box(const BoxIndex& begin) const;
   ArrayBox read_one(const BoxIndex& begin, const BoxIndex& count, Buffer& buffer) const;
   void check_irreps(const ArrayBox& box) const;
@@ -77,7 +77,7 @@ class CheckedArray {
   BoxIndex extent_{}, step_{};
 };
 
-/// The text of an index, e.g. "[0,1,2,3]".
+/// Returns the text of an index, e.g. "[0,1,2,3]".
 std::string element_text(std::span<const std::int64_t> element);
 /// Throws InputError about an element of `array` that irreps forbid. `element`: its index.
 [[noreturn]] void throw_forbidden(const ArrayLabel& array, std::span<const std::int64_t> element, double value);

@@ -32,7 +32,7 @@ constexpr double max_dense_bytes = 4.0 * 0x1p30;
 using Quad = std::array<int, 4>;
 using Dims = std::array<std::int64_t, 4>;
 
-/// The largest |x[a,b,c,d] + x[b,a,c,d]| of a block x[a,b,c,d] of shape n with n[0] == n[1].
+/// Returns the largest |x[a,b,c,d] + x[b,a,c,d]| of a block x[a,b,c,d] of shape n with n[0] == n[1].
 double upper_violation(std::span<const double> x, const Dims& n) {
   const std::int64_t row = n[2] * n[3];
   double largest = 0.0;
@@ -46,7 +46,7 @@ double upper_violation(std::span<const double> x, const Dims& n) {
   return largest;
 }
 
-/// The largest |x[a,b,c,d] + x[a,b,d,c]| of a block x[a,b,c,d] of shape n with n[2] == n[3].
+/// Returns the largest |x[a,b,c,d] + x[a,b,d,c]| of a block x[a,b,c,d] of shape n with n[2] == n[3].
 double lower_violation(std::span<const double> x, const Dims& n) {
   double largest = 0.0;
   for (std::int64_t ab = 0; ab < n[0] * n[1]; ++ab) {
@@ -181,7 +181,7 @@ class BlockChecker {
     return block;
   }
 
-  /// The orbital energies of a class, hartree.
+  /// Returns the orbital energies of a class, hartree.
   std::vector<double> energies(OrbitalClass c) const {
     std::vector<double> found;
     for (int t = space_.first(c); t < space_.last(c); ++t) {
@@ -286,8 +286,8 @@ class BlockChecker {
     }
   }
 
-  /// 1/4 sum <p1 p2||h3 h4> (t2 + t1 t1 - t1 t1), in hartree, over one block and the blocks that follow from it by
-  /// antisymmetry and spin. `t` is t2[p1,p2,h3,h4], `v` is v2[p1,p2,h3,h4], `q` are the tiles.
+  /// Returns 1/4 sum <p1 p2||h3 h4> (t2 + t1 t1 - t1 t1), in hartree, over one block and the blocks that follow from it
+  /// by antisymmetry and spin. `t` is t2[p1,p2,h3,h4], `v` is v2[p1,p2,h3,h4], `q` are the tiles.
   double pair_energy(std::span<const double> t, const Quad& q, std::span<const double> v) {
     const auto [a_tile, b_tile, i_tile, j_tile] = q;
     const Dims n = dims(q);
@@ -314,14 +314,14 @@ class BlockChecker {
     const bool alpha = space_[a_tile].spin() == Spin::alpha && space_[b_tile].spin() == Spin::alpha;
     return 0.25 * permutations * (space_.restricted() && alpha ? 2.0 : 1.0) * sum;
   }
-  /// Adds a block of left amplitudes and the same block of the right ones to their overlap.
+  /// Adds a block of left amplitudes, and the same block of right amplitudes, to their overlap.
   void compare_with_right(const Quad& q, std::span<const double> left) {
     const std::span<double> right = resized(v_, q);
     integrals_.read_block(TensorKind::t2, q, right);
     if (!report_.measured.with_right) report_.measured.with_right.emplace();
     report_.measured.with_right->add(left, right);
   }
-  /// Adds this block's part of the sums over doubles in Measurements. Arguments as for `pair_energy`.
+  /// Adds this block's part of the sums over doubles in Measurements. Parameters are those of `pair_energy`.
   void measure_first_order(std::span<const double> t, const Quad& q, std::span<const double> v) {
     for (std::size_t k = 0; k < t.size(); ++k) {
       report_.measured.doubles.t2_t2 += t[k] * t[k];

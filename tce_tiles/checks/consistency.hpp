@@ -19,17 +19,17 @@ struct ConsistencyReport {
   Measurements measured;
   double largest_v2 = 0.0;  ///< absolute value, hartree
   double t2_antisymmetry = 0.0;
-  double t2_spin_symmetry = 0.0, v2_spin_symmetry = 0.0;  ///< for a restricted reference, else 0
+  double t2_spin_symmetry = 0.0, v2_spin_symmetry = 0.0;  ///< deviations for a restricted reference, else 0
   double v2_antisymmetry = 0.0;
   std::int64_t doubles_read = 0;  ///< number of elements of all blocks that were read
   /// The residual of the singles equation from the blocks of this part, to be summed over the parts; empty if the
   /// equation is not evaluated.
   std::vector<double> residual_sums;
-  /// Makes `measured.singles` from the sums of all parts. `amplitudes` must still exist.
+  /// A function that makes `measured.singles` from the sums of all parts. `amplitudes` must still exist.
   std::function<SinglesResidual(std::span<const double>)> residual_of;
 };
 
-/// One of several processes that check the same blocks. Each of them reads a part of the blocks {p p|h p} and all other
+/// One of several processes that check the same blocks. Each process reads a part of the blocks {p p|h p} and all other
 /// blocks.
 struct CheckPart {
   int part = 0, parts = 1;
@@ -41,8 +41,8 @@ struct CheckPart {
 inline constexpr double largest_amplitude = 1e3;
 inline constexpr double largest_integral = 1e6;
 
-/// The integrals that a check reads: all that triples need, or only those of the CCSD energy ({p p|h h}). The second
-/// choice is for integrals that another check has read already.
+/// The integrals that a check reads: all integrals that triples need, or only the integrals of the CCSD energy ({p p|h
+/// h}). The second choice is for integrals that another check has read already.
 enum class CheckedIntegrals { all, energy_only };
 
 /// Checks all amplitudes and the integrals that triples need. Reads them block by block. Also measures the quantities

@@ -65,7 +65,7 @@ class DenseChecker final : public SourceCheck {
  private:
   /// The buffers of one thread.
   using ThreadBuffers = std::array<Buffer, 4>;
-  /// A unit of work of a stage, done by one thread.
+  /// A piece of work of a stage, done by one thread.
   using Job = std::function<void(ThreadBuffers&)>;
   /// A job of the second stage. Threads take these jobs in the order of u, s, n. n is, up to a small shift, the
   /// occupied orbital whose amplitudes the job needs.
@@ -79,8 +79,8 @@ class DenseChecker final : public SourceCheck {
   std::span<const Spin> spins() const { return distinct_spins(header_.restricted); }
   const DenseInput& input_of_integrals() const { return other_ != nullptr ? *other_ : input_; }
   const DenseArrays& arrays_of_integrals() const { return *input_of_integrals().arrays; }
-  /// The factors that are checked in place of integrals; null if there are none. Their integrals have all symmetries,
-  /// and the factors limit their size. If irreps forbid integrals, FactorIrreps makes and checks them.
+  /// Returns the factors that are checked in place of integrals; null if there are none. Their integrals have all
+  /// symmetries, and the factors limit their size. If irreps forbid integrals, FactorIrreps makes and checks them.
   static const FactorSource* factors(const DenseInput& input) { return input.factor_source.get(); }
 
   void read_small_arrays();
@@ -97,11 +97,11 @@ class DenseChecker final : public SourceCheck {
   void add_pair_numbers(const EnergyOfPairs& pairs, const ArraySpec& spec, const ArrayBox& t2, const ArrayBox& v2);
   void add_singles(Spin spin);
   std::vector<double> sums_of_first_stage();
-  /// The sums over doubles in `measured_`, which processes add up after the first stage.
+  /// Returns the sums over doubles in `measured_`, which processes add up after the first stage.
   std::vector<double*> sums_of_doubles();
 
   const DenseInput& input_;
-  const DenseInput* other_;  ///< the input of the integrals, if it is another one
+  const DenseInput* other_;  ///< the input of the integrals if it is another input
   const DenseArrays& own_ = *input_.arrays;
   const DenseHeader& header_ = input_.header;
   DenseCheck check_;
@@ -113,7 +113,7 @@ class DenseChecker final : public SourceCheck {
   std::optional<DenseSlabs> slabs_;
   std::optional<SinglesEquation> singles_;
   std::optional<FactorStages> factor_stages_;
-  std::array<std::vector<Job>, dense_check_stages> jobs_;  ///< by stage
+  std::array<std::vector<Job>, dense_check_stages> jobs_;  ///< [stage]
   std::mutex mutex_;                                       ///< protects the sums in `measured_`
   Measurements measured_;
 };
@@ -262,7 +262,7 @@ void DenseChecker::add_ovvv(const ArraySpec& spec, std::vector<OrbitalJob>& jobs
   }
 }
 
-/// The energies of the pairs of `t2`, with places for them in `energies_`.
+/// Returns the energies of the pairs of `t2`, with places for them in `energies_`.
 const EnergyOfPairs& DenseChecker::pairs_of(const ArraySpec& t2, const ArraySpec& ovov) {
   const std::int64_t i_count = header_.size(t2.axes[0]), j_count = header_.size(t2.axes[1]);
   const EnergyOfPairs& pairs =
@@ -273,8 +273,8 @@ const EnergyOfPairs& DenseChecker::pairs_of(const ArraySpec& t2, const ArraySpec
   return pairs;
 }
 
-/// Checks doubles. `ovov`: the integrals with which the equations test them; null if no equation tests them. Left
-/// doubles are compared with the right ones.
+/// Checks doubles. `ovov`: the integrals with which the equations test them; null if no equation tests them. Compares
+/// left doubles with right doubles.
 void DenseChecker::add_doubles(const ArraySpec& t2, const ArraySpec* ovov) {
   const CheckedArray& amplitudes = arrays_.emplace_back(own_, header_, t2, check_.box_doubles);
   const CheckedArray* right = nullptr;
@@ -289,7 +289,7 @@ void DenseChecker::add_doubles(const ArraySpec& t2, const ArraySpec* ovov) {
       const BoxPair t = amplitudes.read(at, count, buffers[0], buffers[1]);
       if (right != nullptr) add_overlap(t, right->read(at, count, buffers[2], buffers[3]));
       if (pairs == nullptr) return;
-      // The box of ovov[i,a,j,b] with the same pairs i, j.
+      // Reads the box of ovov[i,a,j,b] with the same pairs i, j.
       const BoxPair v =
           pairs->ovov.read({at[0], 0, at[1], 0}, {count[0], count[2], count[1], count[3]}, buffers[2], buffers[3]);
       add_pair_numbers(*pairs, amplitudes.spec(), t.first, v.first);

@@ -15,7 +15,7 @@ namespace trifuse {
 /// Number of stages of make_dense_check().
 inline constexpr int dense_check_stages = 3;
 
-/// What a check of an input does.
+/// Describes the check of an input.
 struct DenseCheck {
   bool integrals = true;  ///< false for a left-hand input, whose integrals are not used
   /// The input with the integrals and the Fock matrix for the CCSD energy and the singles equation. Null: neither is
@@ -28,10 +28,11 @@ struct DenseCheck {
   std::int64_t box_doubles = std::int64_t{1} << 18;  ///< approximate number of elements that are read at a time
 };
 
-/// Number of threads that a check may use.
+/// Returns the number of threads that a check may use.
 int most_threads(const DenseCheck& check);
 
-/// Makes the check of a dump or of the arrays of a caller. It reads every array in long runs and throws InputError if
+/// Makes the check of a dump or of the arrays of a caller. It reads every array in long contiguous pieces and throws
+/// InputError if
 ///   - a value is not finite or beyond any reasonable size,
 ///   - an array breaks a symmetry under exchange of indices by more than 1e-7 (absolute up to 1, relative above),
 ///   - t2 or ovov, from which the energy is computed, breaks one by more than 1e-9 (relative to the largest element

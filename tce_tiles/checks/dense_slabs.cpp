@@ -11,7 +11,7 @@
 namespace trifuse {
 namespace {
 
-/// out[y,x] = in[x,y], where `in` has the shape [rows,columns].
+/// Computes out[y,x] = in[x,y], where `in` has the shape [rows,columns].
 void transpose(const double* in, double* out, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t edge = 32;
   for (std::int64_t x0 = 0; x0 < rows; x0 += edge) {
@@ -23,7 +23,7 @@ void transpose(const double* in, double* out, std::int64_t rows, std::int64_t co
   }
 }
 
-/// True if neighbours along axis x are closer in memory than neighbours along axis y.
+/// Returns true if neighbours along axis x are closer in memory than neighbours along axis y.
 bool closer(const DenseArray& array, std::size_t x, std::size_t y) {
   const std::optional<StridedView> view = array.view();
   return view && std::abs(view->stride[x]) < std::abs(view->stride[y]);
@@ -82,7 +82,8 @@ void DenseSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::
     const auto shape = array.shape();
     return array.read(std::array{n, first, zero, zero}, std::array{one, count, shape[2], shape[3]}, out);
   }
-  // The elements are t2[i,n,e,f]: of t2_ab, where n and f are beta, or for equal spins by the symmetry of the pairs.
+  // The elements are t2[i,n,e,f]. In t2_ab n and f are beta; for equal spins this follows from the symmetry of the
+  // pairs.
   const std::int64_t e_count = array.shape()[2], f_count = array.shape()[3], page = e_count * f_count;
   if (const auto view = array.view()) {
     const auto& stride = view->stride;
@@ -99,8 +100,8 @@ void DenseSlabs::read_t2(int u, int s, std::int64_t n, std::int64_t first, std::
 void DenseSlabs::read_ovov(int u, int s, std::int64_t n, std::span<double> out) const {
   const DenseArray& array = *find(ArrayKind::ovov, std::min(u, s), std::max(u, s)).array;
   if (u < s || (u == s && !closer(array, 0, 2))) return read_at(array, 0, n, out);
-  // The elements are ovov[m,e,n,f]: of ovov_aabb, where n and f are beta, or for equal spins by the symmetry of the
-  // pairs.
+  // The elements are ovov[m,e,n,f]. In ovov_aabb n and f are beta; for equal spins this follows from the symmetry of
+  // the pairs.
   const std::int64_t m_count = array.shape()[0], e_count = array.shape()[1], f_count = array.shape()[3];
   if (const auto view = array.view()) {
     const auto& stride = view->stride;

@@ -22,7 +22,7 @@ class DenseSlabs final : public SinglesSlabs {
   /// an array has a wrong shape.
   DenseSlabs(const DenseArrays& amplitudes, const DenseArrays& integrals, const DenseHeader& header);
 
-  /// Sets the members of `problem` that tell which arrays exist and which are antisymmetrised.
+  /// Sets the members of `problem` that say which arrays exist and which are antisymmetrised.
   void describe(SinglesProblem& problem) const;
 
   void read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
@@ -30,7 +30,8 @@ class DenseSlabs final : public SinglesSlabs {
   void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_ovoo(int u, int s, std::int64_t n, std::span<double> out) const override;
   void read_oovv(int s, std::int64_t n, std::span<double> out) const override;
-  /// (nf|ea) as out[n,f,e,a] for all orbitals e and a. `holes`, `particles`: the first orbital n, f and their number.
+  /// Reads (nf|ea) as out[n,f,e,a] for all orbitals e and a. `holes`: first orbital n and number of orbitals n.
+  /// `particles`: the same of f.
   void read_ovvv(int u, int s, std::array<std::int64_t, 2> holes, std::array<std::int64_t, 2> particles,
                  std::span<double> out) const;
 

@@ -15,11 +15,11 @@ struct DoublesSums {
   double t2_t2 = 0.0;    ///< sum t t over all spins
   double v_v = 0.0;      ///< sum v v over all spins, antisymmetrised for equal spins
 
-  /// All sums, so that processes and threads can add them up.
+  /// Returns all sums, so that processes and threads can add them up.
   std::array<double*, 4> members() { return {&t2_d_t2, &t2_v, &t2_t2, &v_v}; }
 };
 
-/// Left doubles l beside right doubles t of the same orbitals: sums over elements of all spin cases.
+/// Sums over left doubles l and right doubles t of the same orbitals, all spin cases together.
 struct AmplitudeOverlap {
   double left_right = 0.0;    ///< sum l t
   double left_left = 0.0;     ///< sum l l
@@ -38,7 +38,7 @@ struct AmplitudeOverlap {
       difference += (l - t) * (l - t);
     }
   }
-  /// All sums, as in DoublesSums.
+  /// Returns all sums, as in DoublesSums.
   std::array<double*, 5> members() { return {&left_right, &left_left, &right_right, &right_fourth, &difference}; }
 };
 

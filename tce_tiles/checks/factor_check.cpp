@@ -14,7 +14,7 @@
 namespace trifuse {
 namespace {
 
-/// Number of integrals (ab|ab) of `v` particles.
+/// Returns the number of integrals (ab|ab) of `v` particles.
 std::size_t pairs_of(std::int64_t v) {
   return static_cast<std::size_t>(pair_count(v));
 }

@@ -17,13 +17,13 @@ namespace trifuse {
 /// Order of calls: check_holes(), run(), sum the results of all processes, accept().
 class FactorCheck {
  public:
-  /// `input`: has factors, and must outlive the check.
+  /// `input` must have factors and outlive the check.
   explicit FactorCheck(const DenseInput& input);
 
   /// Checks the factors with holes on at most `threads` threads. Throws InputError if (ij|ij) or (ia|ia) is beyond any
   /// reasonable size.
   void check_holes(int threads) const;
-  /// Length of the result of run().
+  /// Returns the length of the result of run().
   std::size_t size() const { return size_; }
   /// Reads part `part` of `parts` of the auxiliary functions on at most `threads` threads, and returns their part of
   /// (ab|ab). Throws InputError if an element is not finite or if the factors are not symmetric; throws Interrupted
@@ -37,7 +37,7 @@ class FactorCheck {
   void check_holes(const FactorSpec& spec, int threads) const;
 
   const DenseInput& input_;
-  std::vector<FactorSpec> holes_, particles_;  ///< the factors with holes, and those of two particles
+  std::vector<FactorSpec> holes_, particles_;  ///< the factors with holes, and the factors of two particles
   std::size_t size_ = 0;
 };
 

@@ -14,13 +14,13 @@
 namespace trifuse {
 namespace {
 
-/// The first `count` doubles of a buffer.
+/// Returns the first `count` doubles of a buffer.
 std::span<double> doubles(Buffer& buffer, std::int64_t count) {
   buffer.reserve(at(count));
   return buffer.span().first(at(count));
 }
 
-/// The orbitals n that have a sum Y_n.
+/// Returns the orbitals n that have a sum Y_n.
 std::vector<std::int64_t> orbitals_with_sums(const std::vector<Buffer>& sums) {
   std::vector<std::int64_t> orbitals;
   for (std::int64_t n = 0; n < std::ssize(sums); ++n) {
@@ -29,17 +29,18 @@ std::vector<std::int64_t> orbitals_with_sums(const std::vector<Buffer>& sums) {
   return orbitals;
 }
 
-/// The exchange of the sums Y_n[f,Q] of one spin. Before it, a rank has them for a few orbitals n and all functions Q;
-/// afterwards for all orbitals and its part of the functions. In a round every rank copies the sums of a few of its
-/// orbitals to its segment of a shared array. A segment contains the parts of all ranks one after another, each as
-/// [n,f,Q], so that a rank gets its part of a segment at once.
+/// The exchange of the sums Y_n[f,Q] of one spin. Before it, a rank has the sums for a few orbitals n and all functions
+/// Q. Afterwards it has them for all orbitals and its part of the functions. In a round every rank copies the sums of a
+/// few of its orbitals to its segment of a shared array. A segment contains the parts of all ranks one after another,
+/// each as [n,f,Q], so that a rank gets its part of a segment at once.
 class SumExchange {
  public:
   /// `particles`, `auxiliary`: numbers of f and Q. `communicator`, `stop`: as of FactorSingles::share().
   SumExchange(Communicator& communicator, std::int64_t particles, std::int64_t auxiliary, const std::atomic<bool>* stop)
       : communicator_(communicator), particles_(particles), auxiliary_(auxiliary), stop_(stop) {}
 
-  /// Replaces the sums before the exchange by those after it. Collective. `buffer_bytes`: as of FactorSingles::share().
+  /// Replaces the sums before the exchange by the sums after it. Collective. `buffer_bytes`: as of
+  /// FactorSingles::share().
   void run(std::vector<Buffer>& sums, std::int64_t buffer_bytes) {
     if (sums.empty()) return;
     find_orbitals(sums);
@@ -76,7 +77,7 @@ class SumExchange {
     }
   }
 
-  /// Some of the orbitals of a rank.
+  /// Returns the some of the orbitals of a rank.
   std::span<const std::int64_t> orbitals(int rank, const AuxiliaryRange& items) const {
     return std::span(orbitals_[at(rank)]).subspan(at(items.begin), at(items.count));
   }

@@ -12,8 +12,8 @@
 
 namespace trifuse {
 
-/// The terms of ovvv and oovv in the equation of the single excitations (singles_equation.hpp), from factors. The
-/// integrals are not made: the terms take 2 naux o^2 v^2 operations for each pair of spins instead of 2 naux o v^3.
+/// Computes the terms of ovvv and oovv in the equation of the single excitations (singles_equation.hpp) from factors.
+/// The integrals are not made: the terms take 2 naux o^2 v^2 operations for each pair of spins instead of 2 naux o v^3.
 /// Spins are 0 for alpha and 1 for beta. With m, n, f of spin u and i, e of spin s:
 ///
 ///   R_na = sum_fQ Y_n[f,Q] B[Q,f,a],   Y_n[f,Q] = sum_s sum_ie tau_ni^fe B[Q,i,e] - sum_m t_mf B[Q,m,n]
@@ -35,22 +35,22 @@ class FactorSingles {
   void add_exchange(int u, std::int64_t n, const double* t1);
   /// Exchanges the sums Y of all ranks: afterwards each rank has them for all orbitals and for an equal part of the
   /// auxiliary functions. Collective. Throws SystemError if the memory does not suffice, and Interrupted soon after
-  /// `*stop` becomes true; if one rank throws, all ranks throw. `communicator`: its ranks have shared arrays and the
-  /// same factors. `buffer_bytes`: limit for sums that wait for other ranks, the same on all ranks; those of one
-  /// orbital may exceed it. `stop` may be null.
+  /// `*stop` becomes true; if one rank throws, all ranks throw. `communicator` must have shared arrays, and its ranks
+  /// the same factors. `buffer_bytes`: limit for sums that wait for other ranks, the same on all ranks; the sums of a
+  /// single orbital may exceed it. `stop` may be null.
   void share(Communicator& communicator, std::int64_t buffer_bytes, const std::atomic<bool>* stop);
-  /// The auxiliary functions whose bands of spin u this object needs: all, or after share() those of this rank; none if
-  /// no orbital of spin u was added.
+  /// Returns the auxiliary functions whose bands of spin u this object needs. These are all functions, or after share()
+  /// the functions of this rank. There are none if no orbital of spin u was added.
   AuxiliaryRange functions(int u) const;
   /// Adds the terms of a band of factors of spin u. Every function of functions(u) must be in exactly one band.
   /// Thread-safe.
   void add_band(int u, const FactorBand& band);
-  /// The terms R[n,a] of spin u, shape [o,v], of the bands that were added. Frees the memory of the sums.
+  /// Returns the terms R[n,a] of spin u, shape [o,v], of the bands that were added. Frees the memory of the sums.
   std::vector<double> take_residual(int u);
 
   const FactorSource& factors() const { return factors_; }
 
-  /// Bytes that one thread needs in add() and in add_exchange().
+  /// Returns the number of bytes that one thread needs in add() and in add_exchange().
   std::int64_t thread_bytes() const;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace trifuse {
 
-/// What the check of an input does with factors, stage by stage. Order of calls: those of SourceCheck.
+/// The part of the check of an input that reads factors, stage by stage. The order of calls is that of SourceCheck.
 class FactorStages {
  public:
   /// The stages of make_dense_check(): factors of holes are read and checked; FactorIrreps; the other uses of the
@@ -34,7 +34,7 @@ class FactorStages {
   std::span<const double> accept(int stage, std::span<const double> sums) const;
 
  private:
-  /// Keeps the factors of holes in memory from now on. Collective if `communicator` is not null.
+  /// Takes the factors of holes into memory and keeps them there. Collective if `communicator` is not null.
   void hold(Communicator* communicator);
   std::vector<double> visit_particles(int threads);
 

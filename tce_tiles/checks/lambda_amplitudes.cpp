@@ -5,8 +5,8 @@
 #include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/checks/sum_spins.hpp"
 
-/// The terms of the Lambda equation with two amplitudes. In the functions, p is the spin of hole n, r that of the other
-/// particle of the amplitudes, and s that of x.
+/// The terms of the Lambda equation with two amplitudes. In the functions, p is the spin of hole n, r is the spin of
+/// the other particle of the amplitudes, and s is the spin of x.
 namespace trifuse {
 
 void LambdaEquation::read(int p, int r, std::int64_t n, LambdaSlabs& slabs) const {
@@ -51,7 +51,7 @@ void LambdaEquation::add_orbital(int p, std::int64_t n, LambdaSlabs& slabs) {
   }
 }
 
-/// G, H, z and q.
+/// Adds the parts of G, H, z and q.
 void LambdaEquation::add_one_particle(int p, int r, std::int64_t n, const LambdaSlabs& slabs, LambdaPart& part) {
   const double* const t = slabs.t2[at(r)].data();
   const double* const lambda = slabs.lambda2[at(r)].data();
@@ -65,7 +65,8 @@ void LambdaEquation::add_one_particle(int p, int r, std::int64_t n, const Lambda
   multiply_add(false, false, o_r, 1, page, 1.0, t, x(r).ov_ov[at(p)].data() + n * page, part.q[at(r)].data());
 }
 
-/// The terms in which n has the spin of x: y, w, the exchange with the other spin, and terms of (xn|bi) and (mj|xe).
+/// Adds the terms in which n has the spin of x: y, w, the exchange with the other spin, and terms of (xn|bi) and
+/// (mj|xe).
 void LambdaEquation::add_doubles(int s, int r, std::int64_t n, const LambdaSlabs& slabs, LambdaPart& part) {
   const double* const t = slabs.t2[at(r)].data();
   const double* const lambda = slabs.lambda2[at(r)].data();
@@ -92,7 +93,7 @@ void LambdaEquation::add_doubles(int s, int r, std::int64_t n, const LambdaSlabs
   contract_last(1.0, o_r, v_s, v_r, lambda, ring.data(), eta);
 }
 
-/// sum_ia lambda_xi^ba t_ni^ea, for (ne|bc) and (nc|be).
+/// Adds sum_ia lambda_xi^ba t_ni^ea, for (ne|bc) and (nc|be).
 void LambdaEquation::add_ring_products(int p, int s, std::int64_t n, const LambdaSlabs& slabs, LambdaPart& part) {
   const Combination& of_x = x(s);
   const std::int64_t v_p = v(p), v_s = v(s);
@@ -115,7 +116,7 @@ void LambdaEquation::add_ring_products(int p, int s, std::int64_t n, const Lambd
   for (std::int64_t be = 0; be < v_s * v_s; ++be) to[be] += of_exchange[at(be)];
 }
 
-/// -sum mu_nj^ac t_nm^ae (me|xj) + sum lambda_nj^ac t_nm^ae (mj|xe)
+/// Adds -sum mu_nj^ac t_nm^ae (me|xj) + sum lambda_nj^ac t_nm^ae (mj|xe).
 void LambdaEquation::add_rings(int p, int s, const LambdaSlabs& slabs, LambdaPart& part) const {
   const Combination& of_x = x(s);
   const std::int64_t o_s = o(s), v_p = v(p), v_s = v(s);

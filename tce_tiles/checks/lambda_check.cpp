@@ -66,7 +66,7 @@ class LambdaCheck final : public SourceCheck {
  private:
   bool from_factors() const { return right_.factor_source != nullptr; }
   int passes() const { return !reason_.empty() ? 0 : from_factors() ? 1 : LambdaLadderFree::passes; }
-  /// True if the integrals (ij|ab) suffice for the equation without factors.
+  /// Returns true if the integrals (ij|ab) suffice for the equation without factors.
   bool has_exchange_integrals() const {
     if (!right_slabs_) return false;
     SinglesProblem forms;

@@ -39,7 +39,7 @@ void LambdaEquation::for_each_sum(LambdaSums& sums, Visit visit) const {
 template <typename Visit>
 void LambdaEquation::visit_particles(int s, int threads, const std::atomic<bool>* stop, Visit visit) const {
   const std::int64_t holes = o(s), particles = v(s);
-  // The factors of one function are far apart in memory, so each thread copies those of a band.
+  // The factors of one function are far apart in memory, so each thread copies the factors of a band.
   Numbers all(at(holes * particles * auxiliary_));
   if (holes * particles == 0) return;
   factors_.read_ov({holes_of(s), 0, holes}, {particles_of(s), 0, particles}, all);
@@ -77,7 +77,7 @@ std::vector<double> LambdaEquation::run(int part, int parts, int threads, const 
   return all;
 }
 
-/// -w sum lambda_ni^cb t_ni^ef (xe|bf), a few orbitals e at a time.
+/// Adds -w sum lambda_ni^cb t_ni^ef (xe|bf), a few orbitals e at a time.
 void LambdaEquation::add_ladder(int s, int r, int part, int parts, int threads, const std::atomic<bool>* stop) {
   if (empty(s, r)) return;
   const std::int64_t page = v(r) * v(r), step = std::clamp<std::int64_t>(most_doubles_ / page, 1, v(s));
@@ -105,7 +105,7 @@ void LambdaEquation::add_ladder(int s, int r, int part, int parts, int threads, 
   }
 }
 
-/// F_me, [m,e].
+/// Returns F_me, [m,e].
 LambdaEquation::Numbers LambdaEquation::fock_ov(int s) const {
   Numbers result(at(o(s) * v(s))), memory;
   const std::int64_t width = auxiliary_;
@@ -121,7 +121,7 @@ LambdaEquation::Numbers LambdaEquation::fock_ov(int s) const {
   return result;
 }
 
-/// F_xi, [i].
+/// Returns F_xi, [i].
 LambdaEquation::Numbers LambdaEquation::fock_row(int s) const {
   const Combination& of_x = x(s);
   const std::int64_t width = auxiliary_;
@@ -140,7 +140,7 @@ LambdaEquation::Numbers LambdaEquation::fock_row(int s) const {
   return result;
 }
 
-/// The terms of F, except the parts of F_ac that P and R contain.
+/// Adds the terms of F, except the parts of F_ac that P and R contain.
 void LambdaEquation::add_fock_terms(int s, const LambdaSums::OfSpin& sums, Numbers& eta) const {
   const Combination& of_x = x(s);
   const Numbers fock_me = fock_ov(s), fock_xi = fock_row(s);
@@ -163,7 +163,7 @@ void LambdaEquation::add_fock_terms(int s, const LambdaSums::OfSpin& sums, Numbe
   }
 }
 
-/// P_bQ
+/// Returns P_bQ.
 LambdaEquation::Numbers LambdaEquation::sums_of_particles(int s, const LambdaSums::OfSpin& sums) const {
   const Combination& of_x = x(s);
   const std::int64_t width = auxiliary_;
@@ -175,7 +175,7 @@ LambdaEquation::Numbers LambdaEquation::sums_of_particles(int s, const LambdaSum
   return result;
 }
 
-/// R_mQ, without the part of the factors of two particles.
+/// Returns R_mQ, without the part of the factors of two particles.
 LambdaEquation::Numbers LambdaEquation::sums_of_holes(int s, const LambdaSums::OfSpin& sums) const {
   const Combination& of_x = x(s);
   const std::int64_t width = auxiliary_;
@@ -202,7 +202,7 @@ LambdaEquation::Numbers LambdaEquation::sums_of_holes(int s, const LambdaSums::O
   return result;
 }
 
-/// A_Q, without the part of the factors of two particles.
+/// Returns A_Q, without the part of the factors of two particles.
 LambdaEquation::Numbers LambdaEquation::coulomb_sums(const LambdaSums& sums) const {
   Numbers result = coulomb_, memory;
   const std::int64_t width = auxiliary_;

@@ -62,10 +62,10 @@ class LambdaEquation {
   LambdaEquation(LambdaProblem problem, const SinglesSlabs& right, const SinglesSlabs& left,
                  const FactorSource& factors, std::int64_t most_doubles = std::int64_t{1} << 26);
 
-  /// The sums of part `part` of `parts`. `threads`: largest number of threads. Throws Interrupted soon after `*stop`
-  /// becomes true; `stop` may be null.
+  /// Returns the sums of part `part` of `parts`. `threads`: largest number of threads. Throws Interrupted soon after
+  /// `*stop` becomes true; `stop` may be null.
   std::vector<double> run(int part, int parts, int threads, const std::atomic<bool>* stop);
-  /// The residual from the sums of all parts, after run().
+  /// Returns the residual from the sums of all parts, after run().
   LambdaResidual residual(std::span<const double> sums, int threads, const std::atomic<bool>* stop);
 
  private:
@@ -91,9 +91,9 @@ class LambdaEquation {
   bool empty(int p, int r) const { return problem_.empty(p, r); }
   double weight(int p, int r) const { return problem_.restricted || p != r ? 1.0 : 0.5; }
   double both() const { return problem_.both(); }
-  /// B_ne of hole n as [e,Q].
+  /// Returns B_ne of hole n as [e,Q].
   std::span<const double> row(int s, std::int64_t n, Numbers& memory) const;
-  /// B_an of hole n as [a,Q].
+  /// Computes B_an of hole n as [a,Q].
   void particle_row(int s, std::int64_t n, Numbers& out) const;
 
   /// Calls `visit(array, size)` for each array of `sums`, always in the same order.

@@ -23,7 +23,7 @@ void LambdaEquation::particle_row(int s, std::int64_t n, Numbers& out) const {
                hole_pairs_[at(s)].data() + n * auxiliary_, o(s) * auxiliary_, out.data(), auxiliary_);
 }
 
-/// The combination x, and the factors with two holes.
+/// Prepares the combination x, and the factors with two holes.
 void LambdaEquation::prepare_holes(int s) {
   const std::int64_t size = o(s) * o(s) * auxiliary_;
   Numbers &pairs = hole_pairs_[at(s)], &singles = singles_oo_[at(s)], memory;
@@ -53,7 +53,7 @@ void LambdaEquation::prepare_holes(int s) {
   }
 }
 
-/// sum_k x_k lambda_kj^ab
+/// Prepares sum_k x_k lambda_kj^ab.
 void LambdaEquation::prepare_amplitudes(int s, const std::atomic<bool>* stop) {
   Combination& of_x = x(s);
   Numbers slab;
@@ -72,7 +72,7 @@ void LambdaEquation::prepare_amplitudes(int s, const std::atomic<bool>* stop) {
   }
 }
 
-/// The integrals with x, of hole m of spin r.
+/// Prepares the integrals with x of hole m of spin r.
 void LambdaEquation::prepare_integrals(int r, std::int64_t m, std::array<Numbers, 2>& memory) {
   const std::int64_t width = auxiliary_;
   const std::span<const double> of_m = row(r, m, memory[0]);

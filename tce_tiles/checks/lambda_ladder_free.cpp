@@ -129,7 +129,7 @@ void LambdaLadderFree::finish_first() {
   }
 }
 
-/// The integrals (nf|ea) of one kind. A part has some orbitals f.
+/// Adds the terms of the integrals (nf|ea) of one kind. A part has some orbitals f.
 void LambdaLadderFree::add_third(int u, int kind, int part, int parts, int threads, const std::atomic<bool>* stop) {
   const int r = other(u, kind);
   if (problem_.empty(u, r)) return;
@@ -201,7 +201,7 @@ void LambdaLadderFree::add_ovvv(int u, int kind, std::int64_t first, std::int64_
   for (std::size_t ea = 0; ea < k_direct.size(); ++ea) third_[at(r)].k[ea] += k_direct[ea];
 }
 
-/// The term of tau_- and <xb||ef> in U. e is one of `count` orbitals from `first` on.
+/// Adds the term of tau_- and <xb||ef> in U. e is one of `count` orbitals from `first` on.
 void LambdaLadderFree::add_ladder(int s, int kind, std::int64_t i, std::int64_t first, std::int64_t count,
                                   const Numbers& of_x, LambdaSlabs& slabs) {
   const int r = other(s, kind);

@@ -49,22 +49,22 @@ class LambdaLadderFree {
  public:
   static constexpr int passes = 3;
 
-  /// `right`: t2 and the integrals. `left`: read_t2() delivers lambda2. `most_doubles`: limit for the integrals of one
-  /// step. Both slabs must outlive the equation.
+  /// `right` has t2 and the integrals. `left`: its read_t2() delivers lambda2. `most_doubles`: limit for the integrals
+  /// of one step. Both slabs must outlive the equation.
   LambdaLadderFree(LambdaProblem problem, const DenseSlabs& right, const SinglesSlabs& left,
                    std::int64_t most_doubles = std::int64_t{1} << 26);
 
-  /// The sums of part `part` of `parts` in a pass. `threads`: largest number of threads. Throws Interrupted soon after
-  /// `*stop` becomes true; `stop` may be null.
+  /// Returns the sums of part `part` of `parts` in a pass. `threads`: largest number of threads. Throws Interrupted
+  /// soon after `*stop` becomes true; `stop` may be null.
   std::vector<double> run(int pass, int part, int parts, int threads, const std::atomic<bool>* stop);
   /// Takes the sums of all parts, after run() of the same pass.
   void accept(int pass, std::span<const double> sums);
-  /// The residual, after the last pass.
+  /// Returns the residual, after the last pass.
   LambdaResidual residual() const;
 
  private:
   using Numbers = std::vector<double>;
-  /// What one spin adds in the first pass. x denotes a sum over k with x_k.
+  /// The numbers that one spin adds in the first pass. x denotes a sum over k with x_k.
   struct First {
     Numbers nu, g, h, p, q, k, j;
     Numbers m;                        ///< sum t_ne <mn||je>, [m,j]
@@ -74,13 +74,13 @@ class LambdaLadderFree {
     std::array<Numbers, 2> xv_ov;     ///< (xe|mf) as [e,m,f]; later g_xmef for equal spins
     Numbers xo_vv;                    ///< (xj|bc) as [j,b,c]
   };
-  /// What one spin adds in the second pass.
+  /// The numbers that one spin adds in the second pass.
   struct Second {
     Numbers b, n;                          ///< B; the term of tau in N
     std::array<Numbers, 2> direct, other;  ///< factors of (me|bc) as [m,e,b] and of (mc|be) as [m,b,e], m of this spin
     Numbers eta;                           ///< [c]
   };
-  /// What one spin adds in the third pass.
+  /// The numbers that one spin adds in the third pass.
   struct Third {
     Numbers k;    ///< sum t_mf <mb||fe>, [b,e]
     Numbers eta;  ///< [c]
@@ -91,15 +91,15 @@ class LambdaLadderFree {
   const Numbers& t1(int s) const { return problem_.t1[static_cast<std::size_t>(s)]; }
   const Numbers& l1(int s) const { return problem_.l1[static_cast<std::size_t>(s)]; }
   int spins() const { return problem_.spins(); }
-  /// The spin whose arrays the other orbital of a pair has.
+  /// Returns the spin whose arrays the other orbital of a pair has.
   int other(int s, int kind) const { return problem_.restricted ? 0 : kind == 0 ? s : 1 - s; }
-  /// True if an array of integrals is antisymmetrised.
+  /// Returns true if an array of integrals is antisymmetrised.
   bool is_asym(const std::array<bool, 2>& of_spin, int p, int kind) const {
     return kind == 0 && of_spin[static_cast<std::size_t>(p)];
   }
-  /// True if a pair has integrals of its own: for a restricted reference, only one of both kinds has.
+  /// Returns true if a pair has integrals of its own. For a restricted reference only opposite spins have.
   bool has_integrals(int kind) const { return !problem_.restricted || kind == 1; }
-  /// True if the exchange of a pair with integrals comes from the same integrals.
+  /// Returns true if the exchange of a pair with integrals comes from the same integrals.
   bool has_exchange(const std::array<bool, 2>& asym, int p, int kind) const {
     return problem_.restricted || (kind == 0 && !is_asym(asym, p, kind));
   }
@@ -109,12 +109,12 @@ class LambdaLadderFree {
     Numbers* numbers;
     std::size_t size;
   };
-  /// The arrays of a pass that parts add up, always in the same order.
+  /// Returns the arrays of a pass that parts add up, always in the same order.
   std::vector<Sum> sums_of(int pass);
 
   /// Reads t2 and lambda2 of hole n of spin p, antisymmetric for equal spins.
   void read(int p, int kind, std::int64_t n, LambdaSlabs& slabs) const;
-  /// t2 += sign * t1 t1
+  /// Adds sign * t1 t1 to t2.
   void add_singles(double sign, int p, int kind, std::int64_t n, Numbers& t2) const;
   void add_first(int p, std::int64_t n, LambdaSlabs& slabs);
   void add_first_ovov(int p, int kind, std::int64_t n, const Numbers& tau, First& of_p, First& of_other);
@@ -123,7 +123,7 @@ class LambdaLadderFree {
   void add_second(int p, std::int64_t n, LambdaSlabs& slabs);
   void add_second_of_x(int s, int kind, std::int64_t n, const LambdaSlabs& slabs, Numbers& eta);
   void add_second_of_other(int s, int kind, std::int64_t n, const LambdaSlabs& slabs, Numbers& eta);
-  /// sum_n t_nb (...) of U for orbital i, [j,b]
+  /// Returns sum_n t_nb (...) of U for orbital i, [j,b]
   Numbers dressed_holes(int s, int kind, std::int64_t i) const;
   void add_third(int u, int kind, int part, int parts, int threads, const std::atomic<bool>* stop);
   void add_ovvv(int u, int kind, std::int64_t first, std::int64_t count, std::int64_t begin, Numbers& of_x);

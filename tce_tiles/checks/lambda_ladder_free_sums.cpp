@@ -90,7 +90,7 @@ void LambdaLadderFree::add_first(int p, std::int64_t n, LambdaSlabs& slabs) {
   add_scaled(x_[at(p)][at(n)], exchange.data(), first_[at(p)].xo_vv);
 }
 
-/// P, Q, k, J and (xe|mf).
+/// Adds the parts of P, Q, k, J and (xe|mf).
 void LambdaLadderFree::add_first_ovov(int p, int kind, std::int64_t n, const Numbers& tau, First& of_p,
                                       First& of_other) {
   const int r = other(p, kind);
@@ -128,7 +128,7 @@ void LambdaLadderFree::add_first_ovov(int p, int kind, std::int64_t n, const Num
   add_scaled(x_[at(p)][at(n)], integrals.data(), sums.xv_ov[at(kind)]);
 }
 
-/// <mn||je> t_ne, (xe|nj) and (jb|xi).
+/// Adds the parts of <mn||je> t_ne, (xe|nj) and (jb|xi).
 void LambdaLadderFree::add_first_ovoo(int p, int kind, std::int64_t n, First& of_other) {
   const int r = other(p, kind);
   const std::int64_t o_r = o(r), v_p = v(p), page = o_r * o_r;
@@ -191,7 +191,7 @@ LambdaLadderFree::Numbers LambdaLadderFree::dressed_holes(int s, int kind, std::
   return result;
 }
 
-/// The terms in which n has the spin s of x and the other orbital the spin of `kind`.
+/// Adds the terms in which n has the spin s of x and the other orbital has the spin of `kind`.
 void LambdaLadderFree::add_second_of_x(int s, int kind, std::int64_t n, const LambdaSlabs& slabs, Numbers& eta) {
   const int r = other(s, kind);
   const std::int64_t o_r = o(r), v_s = v(s), v_r = v(r), page = v_s * v_r;
@@ -234,7 +234,7 @@ void LambdaLadderFree::add_second_of_x(int s, int kind, std::int64_t n, const La
   for (std::int64_t be = 0; be < v_r * v_r; ++be) factors[be] += x_[at(s)][at(n)] * d_[at(r)][at(be)];
 }
 
-/// The terms in which x has the spin s, and n is the other orbital, of a spin p that makes the pair of `kind`.
+/// Adds the terms in which x has the spin s, and n is the other orbital, whose spin p makes the pair of `kind`.
 void LambdaLadderFree::add_second_of_other(int s, int kind, std::int64_t n, const LambdaSlabs& slabs, Numbers& eta) {
   const int p = other(s, kind);
   const std::int64_t o_p = o(p), o_s = o(s), v_p = v(p), v_s = v(s);

@@ -7,7 +7,8 @@
 namespace trifuse {
 namespace {
 
-/// Smallest difference of orbital energies that divides, hartree. It is smaller only in nonsensical molecules.
+/// Lower limit for differences of orbital energies in denominators, hartree. Only nonsensical molecules have smaller
+/// ones.
 constexpr double smallest_gap = 0.1;
 
 }

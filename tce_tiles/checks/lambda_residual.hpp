@@ -11,7 +11,7 @@ struct LambdaResidual {
   /// Largest |eta_xc| / y_c with y_c = (eps_c - highest occupied energy) / (lowest virtual - highest occupied energy).
   /// It is, up to signs, the sum over the occupied orbitals of the changes of lambda_kc in the next iteration.
   double step = 0.0;
-  int spin = 0;        ///< spin of the largest one: 0 alpha, 1 beta
+  int spin = 0;        ///< spin of the largest value: 0 alpha, 1 beta
   std::int64_t a = 0;  ///< its virtual orbital, from 0 in its class
 };
 

@@ -17,7 +17,7 @@ constexpr double max_lambda_step = 1e-4, usual_lambda_step = 1e-5;
 /// The step of correct inputs is at most 4.3 times the norm with which their program stopped.
 constexpr double lambda_steps_per_convergence = 15.0, rounding_lambda_step = 1e-9;
 
-/// The step above which Lambda amplitudes are worse than usual.
+/// Returns the step above which Lambda amplitudes are worse than usual.
 double usual_lambda_step_of(const SourceInfo& amplitudes) {
   if (!amplitudes.convergence) return usual_lambda_step;
   return std::clamp(lambda_steps_per_convergence * *amplitudes.convergence, rounding_lambda_step, usual_lambda_step);

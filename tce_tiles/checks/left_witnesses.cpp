@@ -12,18 +12,19 @@
 namespace trifuse {
 namespace {
 
-/// Left amplitudes: limits of <l t>/<t t>, the component of l along t, for all kinds.
+/// Limits of <l t>/<t t>, the component of l along t, for left amplitudes of all kinds.
 constexpr double min_left = 0.0, max_left = 1.4;
 /// Lambda amplitudes: the component is 1 to within a multiple of q = <t t t t>/<t t>, the size of the amplitudes
-/// squared, or to within a constant, because q is small for orbitals that spread over a large molecule. Correct ones
-/// have 0.55 to 1.08 for strongly stretched bonds, where q is 0.1 to 0.6; near equilibrium 0.92 to 1.01.
+/// squared, or to within a constant, because q is small for orbitals that spread over a large molecule. Correct
+/// amplitudes have 0.55 to 1.08 for strongly stretched bonds, where q is 0.1 to 0.6, and 0.92 to 1.01 near equilibrium.
 constexpr double component_per_size = 40.0, max_deviation = 0.15, usual_deviation = 0.05, min_lambda = 0.2;
-/// Limits of 1 - cosine of l and t for Lambda amplitudes, in the same way. Correct ones have at most 1.03 q (N2 at 1.9
-/// Angstrom, 0.075) and 0.4 q near equilibrium (at most 0.004). 2 l - l^T gives 0.2 to 170 q, orbitals in another order
-/// 2 to 1000 q, another geometry 0.1 to 1000 q.
+/// Limits of 1 - cosine of l and t for Lambda amplitudes, in the same way. Correct amplitudes have at most 1.03 q (N2
+/// at 1.9 Angstrom, 0.075), and near equilibrium at most 0.4 q (0.004). 2 l - l^T gives 0.2 to 170 q, orbitals in
+/// another order 2 to 1000 q, another geometry 0.1 to 1000 q.
 constexpr double misalignment_per_size = 4.0, max_misalignment = 0.015;
 constexpr double usual_misalignment_per_size = 1.2, usual_misalignment = 0.005;
-/// The same for Lambda singles: correct ones have 0.22 to 1.35. They are compared if the right t1 are this long.
+/// Limits of the component for Lambda singles. Correct singles have 0.22 to 1.35. They are compared only if the length
+/// of the right t1 is at least `least_singles`.
 constexpr double min_left_singles = 0.02, max_left_singles = 3.0, least_singles = 1e-4;
 /// Left and right CCSD amplitudes solve the same equations: their difference is at most 2e-5 of the length of t2 (one
 /// of them converged to 1e-4 and one tightly, 7 molecules; 5e-3 for 1e-3). Lambda amplitudes of the same molecules
@@ -32,17 +33,17 @@ constexpr double usual_difference = 2e-3;
 /// Amplitudes of very small length say nothing about their directions.
 constexpr double least_length = 1e-10;
 
-/// The size of right doubles squared: their mean square, weighted with the squares.
+/// Returns the size of right doubles squared: their mean square, weighted with the squares.
 double size_squared(const AmplitudeOverlap& overlap) {
   return overlap.right_fourth / overlap.right_right;
 }
 
-/// 1 - the cosine of left and right doubles.
+/// Returns 1 - the cosine of left and right doubles.
 double misalignment(const AmplitudeOverlap& overlap) {
   return 1.0 - overlap.left_right / std::sqrt(overlap.left_left * overlap.right_right);
 }
 
-/// Compares left doubles with right ones. Lambda amplitudes are close to the CCSD amplitudes, and equal to none.
+/// Compares left doubles with right doubles. Lambda amplitudes are close to the CCSD amplitudes, but never equal.
 Witness left_doubles(const AmplitudeOverlap& overlap, const SourceInfo& amplitudes, const SourceInfo& integrals) {
   const std::string name = "left doubles", files = files_of(amplitudes, integrals);
   if (overlap.right_right < least_length) return unknown_witness(name, "the right amplitudes t2 are almost zero");
@@ -93,7 +94,7 @@ Witness left_singles(const AmplitudeOverlap& overlap, const SourceInfo& amplitud
                                                   min_left_singles, max_left_singles)));
 }
 
-/// A warning about Lambda doubles that differ from t2 more than usual; nullopt if there is no reason for one.
+/// Returns a warning about Lambda doubles that differ from t2 more than usual; nullopt if there is no reason for one.
 std::optional<std::string> unusual_lambda(const AmplitudeOverlap& overlap, const std::string& files) {
   const double size = size_squared(overlap), deviation = std::abs(overlap.left_right / overlap.right_right - 1.0);
   const double turned = misalignment(overlap);
@@ -106,7 +107,8 @@ std::optional<std::string> unusual_lambda(const AmplitudeOverlap& overlap, const
       files, deviation, turned);
 }
 
-/// A warning about left amplitudes that are said to be CCSD amplitudes, as the right ones, but differ from these.
+/// Returns a warning about left amplitudes that are said to be CCSD amplitudes, as the right ones, but differ from
+/// these.
 std::optional<std::string> unstated_kind(const AmplitudeOverlap& overlap, const std::string& files) {
   const double difference = std::sqrt(overlap.difference / overlap.right_right);
   if (overlap.right_right < least_length || difference <= usual_difference) return std::nullopt;

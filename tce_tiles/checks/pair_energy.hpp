@@ -14,7 +14,7 @@ namespace trifuse {
 struct PairWeights {
   double direct, exchange, exchanged_singles;
 };
-/// The weights for an array `ovov` of integrals.
+/// Returns the weights for an array `ovov` of integrals.
 PairWeights pair_weights(const ArraySpec& ovov, bool restricted);
 
 /// The numbers of one pair i, j.
@@ -26,10 +26,11 @@ struct PairNumbers {
   const double* t1_i;           ///< t_i^a as t1_i[a]
   const double* t1_j;           ///< t_j^b as t1_j[b]
 };
-/// The energy of the pair, in hartree. The order of summation depends on the sizes only. If `weights.exchange` or
-/// `weights.exchanged_singles` is not zero, a_size and b_size must be equal.
+/// Returns the energy of the pair, in hartree. The order of summation depends on the sizes only. If `weights.exchange`
+/// or `weights.exchanged_singles` is not zero, a_size and b_size must be equal.
 double pair_energy(const PairWeights& weights, const PairNumbers& numbers);
-/// sum f_ai t_i^a of one spin, in hartree. `fock`: f[p,q], shape [o+v,o+v], occupied orbitals first. `t1`: t1[o,v].
+/// Returns sum f_ai t_i^a of one spin, in hartree. `fock`: f[p,q], shape [o+v,o+v], occupied orbitals first. `t1`:
+/// t1[o,v].
 double singles_energy(std::span<const double> fock, std::span<const double> t1, std::int64_t o, std::int64_t v);
 
 /// Adds the squares of the amplitudes and integrals of a pair to `sums`. `antisymmetrise`: the integrals of equal spins

@@ -179,7 +179,7 @@ void SinglesEquation::add_orbital(int u, int s, std::int64_t orbital) {
 
   const std::span<double> ovov = memory.span().first(vu * os * vs);  // [f,m,e]
   slabs_.read_ovov(u, s, orbital, ovov);
-  // No structured binding: Clang 16 cannot capture one in an OpenMP loop.
+  // This is no structured binding, because Clang 16 cannot capture one in an OpenMP loop.
   const auto weights = singles_weights(u, s);
   const double direct = weights.first, exchanged = weights.second;
   const double* const t_n = t1(u) + n * vu;

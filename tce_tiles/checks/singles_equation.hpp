@@ -50,9 +50,9 @@ struct SinglesProblem {
   std::array<bool, 2> asym_ovvv{}, asym_ovoo{}, asym_ovov{}, asym_oovv{};
   std::array<bool, 2> has_oovv{};  ///< true if the integrals (ni|af) are available
 
-  /// True if the equation of spin s has its term of oovv.
+  /// Returns true if the equation of spin s has its term of oovv.
   bool has_exchange(std::size_t s) const {
-    // Plain (ni|af) goes with plain (nf|ia), which antisymmetrised ovov does not contain.
+    // Plain (ni|af) needs plain (nf|ia), which antisymmetrised ovov does not contain.
     return has_oovv[s] && (asym_oovv[s] || !asym_ovov[s]);
   }
 };
@@ -63,7 +63,7 @@ struct SinglesProblem {
 class SinglesSlabs {
  public:
   virtual ~SinglesSlabs() = default;
-  /// t_ni^fe as out[i,f,e], for `count` orbitals i from `first` on.
+  /// Reads t_ni^fe as out[i,f,e] for `count` orbitals i from `first` on.
   virtual void read_t2(int u, int s, std::int64_t n, std::int64_t first, std::int64_t count,
                        std::span<double> out) const = 0;
   virtual void read_ovov(int u, int s, std::int64_t n, std::span<double> out) const = 0;  ///< (nf|me) as out[f,m,e]
@@ -83,7 +83,7 @@ class SinglesEquation {
   /// a later use, and at least one.
   SinglesEquation(SinglesProblem problem, const SinglesSlabs& slabs, std::size_t max_cached_slabs);
 
-  /// Keeps at least this many slabs from now on. Call it before the passes.
+  /// Makes the equation keep at least this many slabs. Call it before the passes.
   void cache_slabs(std::size_t slabs) { amplitudes_.keep_at_least(slabs); }
 
   /// Takes the terms of ovvv and oovv from factors: add_ovvv is not called. Call it before the passes. `factors` must
@@ -91,60 +91,60 @@ class SinglesEquation {
   void use_factors(const FactorSource& factors) { factors_.emplace(factors, problem_.occupied, problem_.virtuals); }
 
   const SinglesProblem& problem() const { return problem_; }
-  /// Number of spins that the arrays distinguish: 1 for a restricted reference, else 2.
+  /// Returns the number of spins that the arrays distinguish: 1 for a restricted reference, else 2.
   int spins() const { return problem_.restricted ? 1 : 2; }
 
-  /// First pass: adds the terms of a box of ovov. Every element of ovov must be in exactly one box.
+  /// Adds the terms of a box of ovov, in the first pass. Every element of ovov must be in exactly one box.
   void add_ovov(const ArraySpec& spec, const ArrayBox& box);
-  /// The result of the first pass. If several processes pass over parts of ovov, the caller sums it over them.
+  /// Returns the result of the first pass. If several processes pass over parts of ovov, the caller sums it over them.
   std::vector<double> first_sums() const;
   /// Replaces the result of the first pass by `sums`, which has the length of `first_sums`.
   void set_first_sums(std::span<const double> sums);
 
-  /// Second pass: adds the terms of ovov, ovoo and oovv for the occupied orbital n of spin u. Must be called for all n,
-  /// u and s. All calls together take about 8 o^3 v^2 operations.
+  /// Adds the terms of ovov, ovoo and oovv for the occupied orbital n of spin u, in the second pass. Must be called for
+  /// all n, u and s. All calls together take about 8 o^3 v^2 operations.
   void add_orbital(int u, int s, std::int64_t n);
-  /// Second pass: adds the terms of a box of ovvv. Every element of ovvv must be in exactly one box. A box must hold
-  /// the whole last axis.
+  /// Adds the terms of a box of ovvv, in the second pass. Every element of ovvv must be in exactly one box. A box must
+  /// hold the whole last axis.
   void add_ovvv(const ArraySpec& spec, const ArrayBox& box);
-  /// Factors, after add_orbital: gives each rank an equal part of the work with factors of two particles, see
-  /// FactorSingles::share(). Without this call each rank needs all of these factors. Does nothing if factors are not
-  /// used.
+  /// Gives each rank an equal part of the work with factors of two particles, see FactorSingles::share(). Call it after
+  /// add_orbital. Without this call each rank needs all of these factors. Does nothing if factors are not used.
   void share_factors(Communicator& communicator, std::int64_t buffer_bytes, const std::atomic<bool>* stop) {
     if (factors_) factors_->share(communicator, buffer_bytes, stop);
   }
-  /// Factors, after add_orbital: the uses of the factors of two particles. Empty if factors are not used. Visit all of
-  /// them before add_factors.
+  /// Returns the uses of the factors of two particles; none if factors are not used. Call it after add_orbital, and
+  /// visit all of them before add_factors.
   std::vector<FactorUse> factor_uses();
-  /// Second pass: adds the terms of ovvv and oovv of all orbitals of add_orbital, if factors are used.
+  /// Adds the terms of ovvv and oovv of all orbitals of add_orbital if factors are used, in the second pass.
   void add_factors();
-  /// Bytes that one thread needs for factors.
+  /// Returns the number of bytes that one thread needs for factors.
   std::int64_t thread_bytes() const { return factors_ ? factors_->thread_bytes() : 0; }
-  /// The result of the second pass, to be summed over processes as `first_sums` is.
+  /// Returns the result of the second pass, to be summed over processes as `first_sums` is.
   std::vector<double> second_sums() const;
   /// Replaces the result of the second pass by `sums`.
   void set_second_sums(std::span<const double> sums);
 
-  /// The residual, after both passes.
+  /// Returns the residual, after both passes.
   SinglesResidual residual() const;
 
  private:
   std::size_t o(int s) const { return static_cast<std::size_t>(problem_.occupied[static_cast<std::size_t>(s)]); }
   std::size_t v(int s) const { return static_cast<std::size_t>(problem_.virtuals[static_cast<std::size_t>(s)]); }
   const double* t1(int s) const { return problem_.t1[static_cast<std::size_t>(s)].data(); }
-  /// The factors of t_nf t_ie and of t_ne t_if in tau.
+  /// Returns the numbers by which t_nf t_ie and t_ne t_if are multiplied in tau.
   std::pair<double, double> singles_weights(int u, int s) const;
   double fock(int s, std::size_t p, std::size_t q) const;
-  /// tau_ni^fe as [i,f,e] from the cache, for all i. For a closed shell, spins are summed.
+  /// Returns tau_ni^fe as [i,f,e] from the cache, for all i. For a closed shell, spins are summed.
   BufferCache::Use tau(int u, int s, std::int64_t n);
   /// Computes a part of that array: the orbitals i from `first` on, as many as `out` has room for.
   void make_tau(int u, int s, std::int64_t n, std::size_t first, std::span<double> out) const;
   void add_to_residual(int s, const std::vector<double>& part);
-  /// Adds - sum_f t_nf (ni|af) to `part` [o,v], or to the sums of factors. `memory`: has room for a slab of oovv,
-  /// unless factors are used.
+  /// Adds - sum_f t_nf (ni|af) to `part` [o,v], or to the sums of factors. `memory` has room for a slab of oovv, unless
+  /// factors are used.
   void add_exchange(int s, std::int64_t orbital, Buffer& memory, std::vector<double>& part);
   bool has_exchange(int s) const { return problem_.has_exchange(static_cast<std::size_t>(s)); }
-  /// True if the equation of spin s lacks no term: it has the term of oovv, or t1, which this term contains, is zero.
+  /// Returns true if the equation of spin s lacks no term: it has the term of oovv, or t1, which this term contains, is
+  /// zero.
   bool complete(int s) const;
   std::vector<double> whole_residual(int s) const;  ///< R[i,a], shape [o,v], hartree
 
@@ -153,8 +153,8 @@ class SinglesEquation {
   BufferCache amplitudes_;  ///< tau
   mutable std::mutex mutex_;
   std::optional<FactorSingles> factors_;
-  /// By spin, each of shape [o,v]: sum t_me (me|nf) over equal spins; the same over opposite spins; F_nf - f_nf; the
-  /// residual of the second pass.
+  /// Arrays by spin, of shape [o,v]: sum t_me (me|nf) over equal spins, this sum over opposite spins, F_nf - f_nf, and
+  /// the residual of the second pass.
   std::array<std::vector<double>, 2> coulomb_same_, coulomb_opposite_, coupling_, residual_;
 };
 

@@ -19,7 +19,7 @@ struct SinglesResidual {
   /// Largest q of all occupied orbitals except `i` (rows) and of all virtual orbitals except `a` (columns). A wrong
   /// integral (ia|bb) changes one column, a wrong (ia|jj) one row.
   double other_rows = 0.0, other_columns = 0.0;
-  /// Number of elements of t1 above 1e-4 of the largest one. If it is small, rows and columns prove nothing.
+  /// Number of elements of t1 above 1e-4 of the largest one. If this number is small, rows and columns prove nothing.
   std::int64_t elements = 0;
   /// The component of R along t1, and the length of the rest of R. Both are divided by the length of t1; hartree.
   double along_t1 = 0.0, across_t1 = 0.0;

@@ -6,7 +6,7 @@
 
 #include "tce_tiles/dense/dense_input.hpp"
 
-/// The check of the arrays of an input that are in memory as a whole. All functions throw InputError.
+/// Checks of the arrays of an input that are in memory as a whole. All functions throw InputError.
 namespace trifuse {
 
 /// Checks t1, the array `spec`: sizes, finite values, and zeros that the irreps require. `values`: its elements.
@@ -17,9 +17,9 @@ std::array<std::vector<double>, 2> read_t1(const DenseArrays& arrays, const Dens
 /// Reads a Fock matrix, [o+v,o+v], in hartree; empty if there is none. Checks that its values are finite and not too
 /// large.
 std::vector<double> read_checked_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);
-/// The Fock matrix of canonical orbitals, [o+v,o+v], from their energies [o] and [v], hartree.
+/// Returns the Fock matrix of canonical orbitals, [o+v,o+v], from their energies [o] and [v], hartree.
 std::vector<double> diagonal_matrix(std::span<const double> occupied, std::span<const double> virtuals);
-/// The Fock matrix of canonical orbitals of a spin, [o+v,o+v]: the orbital energies on its diagonal, hartree.
+/// Returns the Fock matrix of canonical orbitals of a spin, [o+v,o+v]: the orbital energies on its diagonal, hartree.
 std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin);
 /// Checks a Fock matrix: sizes, finite values, symmetry, and zeros that the irreps require.
 void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);

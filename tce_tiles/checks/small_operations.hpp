@@ -28,7 +28,7 @@ inline void add_scaled(double factor, const double* from, std::vector<double>& t
   for (std::size_t k = 0; k < to.size(); ++k) to[k] += factor * from[k];
 }
 
-/// sum_k x[k] y[k]
+/// Returns sum_k x[k] y[k]
 inline double dot(std::int64_t count, const double* x, const double* y) {
   double sum = 0.0;
   for (std::int64_t k = 0; k < count; ++k) sum += x[k] * y[k];

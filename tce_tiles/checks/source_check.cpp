@@ -14,10 +14,10 @@
 namespace trifuse {
 namespace {
 
-/// The check of a source by its blocks. Processes share the blocks {p p|h p} and read all others.
+/// The check of a source by its blocks. Processes share the blocks {p p|h p}; each reads all other blocks.
 class BlockCheck final : public SourceCheck {
  public:
-  /// `share`: its part, parts and stop count.
+  /// Of `share`, only part, parts and stop are used.
   BlockCheck(const TileSource& amplitudes, const TileSource& integrals, CheckedIntegrals checked,
              const CheckShare& share)
       : amplitudes_(interruptible(amplitudes, share.stop, of_amplitudes_)),
@@ -36,13 +36,13 @@ class BlockCheck final : public SourceCheck {
   }
   void accept(int, std::span<const double> sums) override {
     if (report_.residual_of) report_.measured.singles = report_.residual_of(sums);
-    report_.residual_of = nullptr;  // it keeps large arrays
+    report_.residual_of = nullptr;  // frees the large arrays that it keeps
     retiled_.reset();
   }
   Measurements measurements() const override { return report_.measured; }
 
  private:
-  /// The source to read: `source`, or `wrapper` around it if there is a `stop`.
+  /// Returns the source to read: `source`, or `wrapper` around it if there is a `stop`.
   static const TileSource& interruptible(const TileSource& source, const std::atomic<bool>* stop,
                                          std::optional<InterruptibleSource>& wrapper) {
     return stop != nullptr ? wrapper.emplace(source, *stop) : source;
@@ -57,7 +57,7 @@ class BlockCheck final : public SourceCheck {
   ConsistencyReport report_;
 };
 
-/// The check of an input with checksums. If it has not brought them, the first stage computes them.
+/// The check of an input with checksums. If the input does not contain them, the first stage computes them.
 class SealedCheck final : public SourceCheck {
  public:
   SealedCheck(const DenseInput& input, std::unique_ptr<InputSeal> seal, const DenseCheck& check)
@@ -86,8 +86,8 @@ class SealedCheck final : public SourceCheck {
   std::unique_ptr<SourceCheck> check_of_numbers_;
 };
 
-/// Elements of a box of integrals that are computed from factors. A box that is one long row is a product of a vector
-/// with a matrix, and takes many times longer for each element.
+/// Returns the number of elements of a box of integrals that are computed from factors. A box that is one long row is a
+/// product of a vector with a matrix, and takes many times longer for each element.
 std::int64_t box_of_factors(const DenseHeader& header) {
   constexpr std::int64_t rows = 64, most = std::int64_t{1} << 22;
   const std::int64_t v = std::max(header.size(OrbitalClass::particle_alpha), header.size(OrbitalClass::particle_beta));

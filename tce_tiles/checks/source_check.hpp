@@ -33,7 +33,7 @@ struct CheckShare {
 class SourceCheck {
  public:
   virtual ~SourceCheck() = default;
-  /// Number of stages.
+  /// Returns the number of stages.
   virtual int stages() const = 0;
   /// Exchanges data, so that each process reads only a part of the arrays that several processes need in a stage: parts
   /// of such arrays, or results of earlier stages. Collective. Without this call `run` reads these arrays in each
@@ -46,7 +46,7 @@ class SourceCheck {
   virtual std::vector<double> run(int stage) = 0;
   /// Takes the sums of a stage. Throws InputError if they show that the input is wrong.
   virtual void accept(int stage, std::span<const double> sums) = 0;
-  /// The measured quantities; call it after the last stage.
+  /// Returns the measured quantities; call it after the last stage.
   virtual Measurements measurements() const = 0;
 };
 
@@ -54,9 +54,9 @@ class SourceCheck {
 /// see `make_dense_check` and `check_consistency`.
 ///
 /// `integrals` is the source of the integrals; it may be `amplitudes` itself. Left-hand amplitudes use the integrals of
-/// the right-hand source. The check of the right-hand source has checked them. `share`: for a dump, each process reads
-/// its share only; of blocks, each process reads its share of {p p|h p} and all others. Both sources must outlive the
-/// check.
+/// the right-hand source. The check of the right-hand source has checked these integrals. `share`: for a dump, each
+/// process reads its share only; for blocks, each process reads its share of {p p|h p} and all other blocks. Both
+/// sources must outlive the check.
 std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, const TileSource& integrals,
                                                const CheckShare& share = {});
 

@@ -37,10 +37,10 @@ constexpr std::int64_t elements_of_spike = 8;
 constexpr double min_along = 0.0, max_along = 3.0, max_across = 1.0;
 constexpr double usual_min_along = 0.1, usual_max_along = 2.0, usual_across = 0.5;
 /// The next iteration of converged amplitudes changes t1 by at most this multiple of the norm with which their program
-/// stopped (0.5 in 51 molecules of PySCF), but rounding errors are left.
+/// stopped (0.5 in 51 molecules of PySCF), or by rounding errors.
 constexpr double steps_per_convergence = 5.0, rounding_step = 1e-10;
 /// The step above which dense arrays get a warning if their maker does not state their convergence. Tight thresholds
-/// give less; amplitudes of default thresholds (1.2e-6) should state it.
+/// give smaller steps; amplitudes of default thresholds (1.2e-6) should state their convergence.
 constexpr double unstated_step = 1e-7;
 /// A residual is parallel to t1 if the rest of it is shorter than this fraction. Residuals of loosely converged
 /// amplitudes have at least a third of their length across t1 (molecules with few elements of t1 excepted).
@@ -68,7 +68,7 @@ Witness ccsd_energy(const Measurements& measured, const SourceInfo& amplitudes, 
           files_of(amplitudes, integrals), found, printed));
 }
 
-/// The element with the largest step, as the dump format names it.
+/// Returns the element with the largest step, as the dump format names it.
 std::string element_of(const SinglesResidual& found, bool restricted) {
   return fmt::format("t1{}[{},{}]", restricted ? "" : found.spin == 0 ? "_a" : "_b", found.i, found.a);
 }
@@ -76,17 +76,17 @@ std::string element_of(const SinglesResidual& found, bool restricted) {
 constexpr const char* likely_causes =
     "an array has a wrong sign, factor or order of indices or spins, or was made for another calculation";
 
-/// How the maker of an input adds data: it passes arrays or blocks, or writes a file.
+/// Returns words for how the maker of an input adds data: it passes arrays or blocks, or writes a file.
 const char* adding_to(const TileSource& integrals) {
   return integrals.info().files.empty() ? "pass" : "write";
 }
 
-/// The name of the Fock matrix for the maker of an input.
+/// Returns the name of the Fock matrix for the maker of an input.
 const char* fock_in(const TileSource& integrals) {
   return dense_input_of(integrals) != nullptr ? "fock" : "the Fock matrix";
 }
 
-/// Causes of a residual that only some inputs have, to follow the likely causes.
+/// Returns causes of a residual that only some inputs can have. They follow the likely causes in a sentence.
 std::string further_causes(const TileSource& amplitudes, const TileSource& integrals) {
   std::string causes;
   if (&amplitudes != &integrals && amplitudes.info().amplitudes == AmplitudeKind::ccsd) {
@@ -96,8 +96,8 @@ std::string further_causes(const TileSource& amplitudes, const TileSource& integ
   return causes + fmt::format(", or the orbitals are not canonical: {} {}", adding_to(integrals), fock_in(integrals));
 }
 
-/// The step of t1 above which the amplitudes are worse than usual. `dense`: they are arrays, which may state their
-/// convergence.
+/// Returns the step of t1 above which the amplitudes are worse than usual. `dense`: they are arrays, which may state
+/// their convergence.
 double usual_step_of(const Measurements& measured, const SourceInfo& amplitudes, bool dense) {
   // Without a Fock matrix, the residual contains the gradient of the SCF.
   if (!measured.fock_in_energy) return usual_step;
@@ -105,7 +105,7 @@ double usual_step_of(const Measurements& measured, const SourceInfo& amplitudes,
   return std::clamp(steps_per_convergence * *amplitudes.convergence, rounding_step, usual_step);
 }
 
-/// True if the residual is that of a constant shift of all virtual orbital energies.
+/// Returns true if a constant shift of all virtual orbital energies would give this residual.
 bool is_shift(const SinglesResidual& found) {
   return found.complete && found.singles && found.elements >= elements_of_spike &&
          std::abs(found.along_t1) > least_shift && found.across_t1 < parallel * std::abs(found.along_t1);
@@ -171,7 +171,7 @@ Witness singles_equation(const Measurements& measured, const TileSource& amplitu
   return equation_without_oovv(found, amplitudes, integrals);
 }
 
-/// <t2 D t2>/<t2 v>. Not a number if there are no opposite-spin doubles.
+/// Returns <t2 D t2>/<t2 v>; NaN if there are no opposite-spin doubles.
 double first_order_ratio(const Measurements& measured) {
   return measured.doubles.t2_d_t2 / measured.doubles.t2_v;
 }
@@ -212,7 +212,7 @@ Witness orbital_energies(const Measurements& measured, const SourceInfo& integra
                                integrals.path, *measured.energy_fock_difference));
 }
 
-/// Right-hand amplitudes whose stated kind lets no equation test them.
+/// Returns the witness for right-hand amplitudes whose kind no equation tests; nullopt for other amplitudes.
 std::optional<Witness> untested_kind(const SourceInfo& amplitudes) {
   if (amplitudes.amplitudes != AmplitudeKind::lambda) return std::nullopt;
   return Witness{"kind of amplitudes",
@@ -224,8 +224,8 @@ std::optional<Witness> untested_kind(const SourceInfo& amplitudes) {
                              amplitudes.path)};
 }
 
-/// A warning that names the data without which the witnesses are weak; nullopt if nothing is missing. Arrays of a
-/// caller need all of these data. Files need a sharp equation, or the printed energy and the Fock matrix.
+/// Returns a warning that names the data without which the witnesses are weak; nullopt if nothing is missing. Arrays of
+/// a caller need all of these data. Files need a sharp equation, or the printed energy and the Fock matrix.
 std::optional<std::string> weakness(const Measurements& measured, const TileSource& integrals) {
   const SourceInfo& info = integrals.info();
   if (info.nothing_to_add) return std::nullopt;
@@ -246,7 +246,7 @@ std::optional<std::string> weakness(const Measurements& measured, const TileSour
                      adding_to(integrals), fmt::join(missing, ", "), missing.empty() ? "" : " and ", last);
 }
 
-/// Warnings about values that are possible but rare.
+/// Returns warnings about values that are possible but rare.
 std::vector<std::string> remarks(const Measurements& measured, const SourceInfo& amplitudes,
                                  const SourceInfo& integrals, bool dense) {
   std::vector<std::string> found;
@@ -301,8 +301,9 @@ std::vector<std::string> remarks(const Measurements& measured, const SourceInfo&
   return found;
 }
 
-/// Largest difference between ROHF orbital energies and the mean of both spins' Fock diagonals, which NWChem uses as
-/// orbital energies. The orbitals of the two spins have different orders; the function pairs them by their energies.
+/// Returns the largest difference between ROHF orbital energies and the mean of both spins' Fock diagonals, which
+/// NWChem uses as orbital energies. The orbitals of the two spins have different orders; the function pairs them by
+/// their energies.
 double off_mean_of_spins(const std::array<std::vector<double>, 2>& eps,
                          const std::array<std::vector<double>, 2>& fock) {
   if (eps[0].size() != eps[1].size()) return std::numeric_limits<double>::infinity();

@@ -26,16 +26,16 @@ struct Measurements {
   /// Largest difference between an orbital energy and its diagonal element of the Fock matrix; absent without a Fock
   /// matrix. For ROHF, the smaller of two results: with the diagonal of each spin, and with the mean of both spins.
   std::optional<double> energy_fock_difference;
-  /// Largest off-diagonal element of the Fock matrix of canonical orbitals, absolute value. It tells how well the SCF
-  /// converged.
+  /// Largest off-diagonal element of the Fock matrix of canonical orbitals, absolute value. It shows how well the SCF
+  /// has converged.
   double fock_off_diagonal = 0.0;
   double largest_t1 = 0.0, largest_t2 = 0.0;  ///< absolute values
-  DoublesSums doubles;                        ///< of the amplitudes that are checked
-  /// Left doubles and singles beside the right ones; absent for right amplitudes.
+  DoublesSums doubles;                        ///< sums over the amplitudes that are checked
+  /// Sums over left and right doubles, and over left and right singles; absent for right amplitudes.
   std::optional<AmplitudeOverlap> with_right, singles_with_right;
-  std::optional<double> gap;  ///< lowest virtual minus highest occupied orbital energy; the smaller one of both spins
+  std::optional<double> gap;  ///< lowest virtual minus highest occupied orbital energy, the smaller of both spins
 
-  /// `singles_with_right`, which it makes if it is absent.
+  /// Returns `singles_with_right`. Makes it if it is absent.
   AmplitudeOverlap& singles_overlap() {
     return singles_with_right ? *singles_with_right : singles_with_right.emplace();
   }
@@ -49,7 +49,7 @@ struct Measurements {
 
 /// The outcome of a witness. Unknown: the input lacks the numbers to evaluate it.
 enum class WitnessStatus { passed, unknown, failed };
-/// "passed", "not known" or "failed".
+/// Returns "passed", "not known" or "failed".
 std::string to_string(WitnessStatus status);
 
 /// One witness, with its result.
@@ -69,7 +69,7 @@ struct CheckReport {
   std::vector<std::string> warnings;  ///< sentences about values that are possible but rare
 };
 
-/// True if a witness has failed.
+/// Returns true if a witness has failed.
 bool has_failed(const CheckReport& report);
 
 /// Compares the measured quantities with their limits. `amplitudes` and `integrals` may be the same source.

@@ -34,7 +34,8 @@ std::optional<double> finite_attribute(const Hdf5File& file, const std::string& 
   return value;
 }
 
-/// The element of `choices` with the name `value`. Throws InputError if there is none. `name`: name of the attribute.
+/// Returns the element of `choices` with the name `value`. Throws InputError if there is none. `name`: name of the
+/// attribute.
 template <typename Choice>
 Choice read_choice(const Hdf5File& file, const std::string& name, const std::string& value,
                    std::initializer_list<Choice> choices) {
@@ -93,7 +94,7 @@ std::int64_t version_of(const Hdf5File& file) {
   return *version;
 }
 
-/// The facts that the attributes of the root group tell.
+/// Returns the facts that the attributes of the root group contain.
 SourceInfo read_attributes(const Hdf5File& file) {
   SourceInfo info;
   info.path = file.path();

@@ -23,7 +23,7 @@ struct DumpFile : DenseInput {
   /// Opens a dump. Throws InputError if the file is not a dump, or if its header or seal is damaged.
   static DumpFile open(const std::string& path);
 
-  /// A hash of the header and of all checksums that are known.
+  /// Returns a hash of the header and of all checksums that are known.
   std::optional<SourceDigest> digest() const override;
   std::unique_ptr<InputSeal> input_seal() const override;
 };

@@ -33,7 +33,7 @@ std::int64_t block_for(std::int64_t elements) {
   return block;
 }
 
-/// The text of attributes and shapes whose checksum is the dataset `seal/header`.
+/// Returns attributes and shapes as the text whose checksum is the dataset `seal/header`.
 std::string header_text(const Hdf5Attributes& attributes,
                         const std::map<std::string, std::vector<std::int64_t>>& shapes) {
   std::string text;
@@ -68,7 +68,7 @@ struct BlockRange {
   const Dataset* dataset;
   const BlockSums* sums;
   std::int64_t first, size;  ///< first element and number of elements
-  std::size_t at;            ///< position of its first checksum among those of all datasets
+  std::size_t at;            ///< position of its first checksum among the checksums of all datasets
 };
 
 /// Adds the ranges of a dataset, whose first checksum has the position `at`.

@@ -41,13 +41,14 @@ class DumpSeal {
   /// Takes the checksums of `datasets`, summed over all parts. Does nothing for a sealed dump.
   void accept(std::span<const std::string> datasets, std::span<const double> sums);
 
-  /// A hash of the attributes and shapes of a sealed dump, of all checksums that are known, and of the text `more`.
+  /// Returns a hash of the attributes and shapes of a sealed dump, of all checksums that are known, and of the text
+  /// `more`.
   std::array<std::uint64_t, 2> digest(const std::string& more) const;
 
  private:
-  /// The checksums of a dataset; makes an entry without known checksums if the dump has no seal.
+  /// Returns the checksums of a dataset; makes an entry without known checksums if the dump has no seal.
   std::shared_ptr<BlockSums> sums_of(const Hdf5Dataset& dataset);
-  /// The checksums of a dataset, or null.
+  /// Returns the checksums of a dataset, or null.
   std::shared_ptr<BlockSums> find(const std::string& dataset) const;
   void read_seal(const Hdf5File& file);
 

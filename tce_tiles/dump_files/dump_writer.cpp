@@ -44,7 +44,7 @@ void expect_no_directory(const std::string& path) {
   }
 }
 
-/// The axes of an array on which the indices u1, u2, l1, l2 of <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} are.
+/// Returns the axes of an array on which the indices u1, u2, l1, l2 of <u1 u2||l1 l2> or t_{l1 l2}^{u1 u2} are.
 std::array<std::size_t, 4> block_order(ArrayKind kind) {
   switch (kind) {
     case ArrayKind::ovvv:
@@ -274,8 +274,8 @@ void Writer::write_array(const ArraySpec& spec) {
   }
 }
 
-/// Copies an array of the source box by box. A box has all elements of the last axes; of the first axis it has one
-/// index only if the whole second axis does not fit.
+/// Copies an array of the source box by box. A box has all elements of the last two axes. If the whole second axis does
+/// not fit, it has only one index of the first axis.
 void Writer::copy_array(const DenseArray& array) {
   const std::vector<std::int64_t> shape(array.shape().begin(), array.shape().end());
   std::int64_t below = 1;  // elements for one index of the first two axes

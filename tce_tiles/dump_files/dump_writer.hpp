@@ -15,20 +15,21 @@ struct WriteOptions {
   /// `automatic` compresses the arrays if the orbitals have more than one irrep, which makes many elements zero.
   enum class Layout { automatic, contiguous, compressed };
 
-  bool overwrite = false;  ///< replace an existing file
+  bool overwrite = false;  ///< true: replaces an existing file
   Layout layout = Layout::automatic;
   /// True: write the integrals that the factors of the source give, instead of the factors. If the source has no
   /// factors, `write_dump` always writes its integrals.
   bool multiply_factors = false;
   /// Called from time to time with the fraction that is done, 0 to 1. An exception from it ends the conversion.
   std::function<void(double)> progress = {};
-  /// Approximate number of elements in a box. Blocks are collected in boxes, so that the file is written in long runs.
+  /// Approximate number of elements in a box. Blocks are collected in boxes, so that the file is written in long
+  /// contiguous pieces.
   std::int64_t box_doubles = std::int64_t{1} << 24;
   /// Must throw UsageError for a file that must not be replaced even if `overwrite` is set. May be empty.
   std::function<void(const std::string& path)> refuse = {};
 };
 
-/// Throws as `write_dump` does if no dump can be written to `path`. For a call before long work.
+/// Throws as `write_dump` does if no dump can be written to `path`. Call it before long work.
 void expect_writable_dump(const std::string& path, const WriteOptions& options = {});
 
 /// Writes a source as a Trifuse dump, block by block. Only T1 and the Fock matrix are in memory as a whole.

@@ -21,7 +21,7 @@ namespace {
 /// Approximate number of elements that are read and summed at a time. They fit in the cache.
 constexpr std::int64_t doubles_per_read = std::int64_t{1} << 15;
 
-/// The bits of a number as a sealed file stores it, lowest byte first.
+/// Returns the bits of a number as a sealed file stores it, lowest byte first.
 std::uint64_t word_of(double value, bool integer) {
   // A value outside this range is no 64-bit integer. Its bits as a float still differ for different values.
   const bool fits = std::abs(value) < 0x1p63;
@@ -109,7 +109,7 @@ void BlockSums::read(const Hdf5Dataset& dataset, std::span<const std::int64_t> o
   BoxRuns runs(dataset.shape(), offset, count);
   const std::int64_t run = runs.length();
   thread_local Buffer scratch;
-  // Runs of the box that touch the same block or neighbouring blocks are read together.
+  // Pieces of the box that touch the same block or neighbouring blocks are read together.
   const std::int64_t max_blocks = std::max<std::int64_t>(1, doubles_per_read / block_);
   std::int64_t done = 0;
   while (done < runs.count()) {

@@ -25,8 +25,8 @@ class BlockSums {
     read   ///< this job computed them when it first read the file
   };
 
-  /// `path` and `dataset` name the array in messages. `size` is its number of elements, `integer` tells that the
-  /// dataset holds integers, and `block` is the number of elements in a block. The checksums are not known yet.
+  /// `path` and `dataset` name the array in messages. `size` is its number of elements, `integer`: true if the dataset
+  /// contains integers. `block`: number of elements in a block. The checksums are not known yet.
   BlockSums(std::string path, std::string dataset, std::int64_t size, bool integer, std::int64_t block);
 
   std::int64_t block() const { return block_; }                         ///< elements in a block
@@ -34,7 +34,7 @@ class BlockSums {
   std::int64_t size() const { return size_; }                           ///< elements in the array
 
   bool known() const { return known_.load(std::memory_order_acquire); }
-  /// The checksums of all blocks; empty if they are not known.
+  /// Returns the checksums of all blocks; empty if they are not known.
   std::span<const std::uint32_t> sums() const;
   /// Sets the checksums of all blocks. If they are known already, throws InputError unless `sums` are the same.
   void set(std::vector<std::uint32_t> sums, Origin origin);
@@ -42,7 +42,7 @@ class BlockSums {
   /// Computes the checksums of consecutive blocks. `values` must begin at the start of a block and end at the end of a
   /// block or of the array.
   std::vector<std::uint32_t> compute(std::span<const double> values) const;
-  /// Throws InputError unless `values`, which begin with block `first`, have the known checksums. `values` as for
+  /// Throws InputError unless `values`, which begin with block `first`, have the known checksums. `values`: see
   /// `compute`.
   void verify(std::int64_t first, std::span<const double> values) const;
 
@@ -53,7 +53,7 @@ class BlockSums {
             std::span<double> out) const;
 
  private:
-  /// The checksum of one block.
+  /// Returns the checksum of one block.
   std::uint32_t sum_of(std::span<const double> values) const;
   /// Throws InputError about a block that differs.
   [[noreturn]] void refuse(std::int64_t block) const;

@@ -43,7 +43,7 @@ Datatype parse_datatype(Hdf5Cursor& in) {
   return type;
 }
 
-/// The number of elements; 2 stands for any larger number, too.
+/// Returns the number of elements; 2 stands for any larger number, too.
 std::uint64_t parse_dataspace(const Hdf5Structure& structure, Hdf5Cursor& in) {
   const std::uint64_t version = in.number(1), rank = in.number(1);
   in.require((version == 1 || version == 2) && rank <= max_rank);

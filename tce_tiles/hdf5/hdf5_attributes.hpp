@@ -27,7 +27,7 @@ struct Hdf5Attribute {
 /// The attributes of the root group of a file.
 class Hdf5Attributes {
  public:
-  /// No attributes. `path`: path of the file, for error messages.
+  /// Makes an object without attributes. `path`: path of the file, for error messages.
   explicit Hdf5Attributes(std::string path) : path_(std::move(path)) {}
   /// Reads the attributes of an open file. Throws InputError if they are damaged. An attribute whose value cannot be
   /// read is no error until the value is asked for.
@@ -36,18 +36,18 @@ class Hdf5Attributes {
   /// Adds an attribute, or replaces the attribute of this name.
   void set(const std::string& name, Hdf5Attribute attribute) { by_name_[name] = std::move(attribute); }
 
-  /// The value of an attribute, or nullopt if the attribute is absent. Throws InputError if the attribute has another
-  /// type, does not hold a single value, or cannot be read. `real` accepts integers, too.
+  /// Returns the value of an attribute, or nullopt if the attribute is absent. Throws InputError if the attribute has
+  /// another type, does not hold a single value, or cannot be read. `real` accepts integers, too.
   std::optional<std::string> string(const std::string& name) const;
   std::optional<std::int64_t> integer(const std::string& name) const;
   std::optional<double> real(const std::string& name) const;
-  /// Name and kind of each attribute that is a single string, integer or float. Sorted by name.
+  /// Returns the name and kind of each attribute that is a single string, integer or float. Sorted by name.
   std::vector<std::pair<std::string, Hdf5Attribute::Kind>> kinds() const;
 
  private:
-  /// Null if the attribute is absent. Throws InputError if it does not hold a single value.
+  /// Returns an attribute; null if it is absent. Throws InputError if it does not hold a single value.
   const Hdf5Attribute* find(const std::string& name) const;
-  /// A member of an attribute of one of these kinds, or nullopt if the attribute is absent. Throws InputError
+  /// Returns a member of an attribute of one of these kinds, or nullopt if the attribute is absent. Throws InputError
   /// otherwise: `wanted` names the type that is needed, `cure` the type to write.
   template <typename Value>
   std::optional<Value> value(const std::string& name, Value Hdf5Attribute::*member,
@@ -58,7 +58,7 @@ class Hdf5Attributes {
   std::map<std::string, Hdf5Attribute> by_name_;
 };
 
-/// The text before the first zero byte, without the spaces at its end.
+/// Returns the text before the first zero byte, without the spaces at its end.
 std::string trimmed(std::string text);
 
 }

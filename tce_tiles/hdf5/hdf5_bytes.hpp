@@ -18,9 +18,9 @@ class Hdf5Bytes {
   ~Hdf5Bytes();
 
   const std::string& path() const { return path_; }
-  /// Size of the file, bytes.
+  /// Returns the size of the file, bytes.
   std::uint64_t size() const { return size_; }
-  /// True if `count` bytes from byte `address` on lie in the file.
+  /// Returns true if `count` bytes from byte `address` on lie in the file.
   bool contains(std::uint64_t address, std::uint64_t count) const {
     return address <= size_ && count <= size_ - address;
   }
@@ -47,7 +47,7 @@ class Hdf5Cursor {
   Hdf5Cursor(const Hdf5Bytes& file, std::string_view bytes, std::string_view what)
       : file_(&file), bytes_(bytes), what_(what) {}
 
-  /// Number of bytes that are not read yet.
+  /// Returns the number of bytes that are not read yet.
   std::size_t left() const { return bytes_.size() - at_; }
   /// Reads the next `count` bytes.
   std::string_view take(std::uint64_t count);

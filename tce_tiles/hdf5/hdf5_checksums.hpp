@@ -6,10 +6,10 @@
 /// The checksums of HDF5 files.
 namespace trifuse {
 
-/// The checksum of metadata in the newer file formats: lookup3 by Bob Jenkins.
+/// Returns the checksum of metadata in the newer file formats: lookup3 by Bob Jenkins.
 std::uint32_t hdf5_lookup3(std::string_view bytes);
 
-/// The checksum that the filter fletcher32 appends to a chunk.
+/// Returns the checksum that the filter fletcher32 appends to a chunk.
 std::uint32_t hdf5_fletcher32(std::string_view bytes);
 
 }

@@ -67,7 +67,7 @@ class Element {
   Element(const Hdf5Structure& structure, const Hdf5ChunkList& list)
       : structure_(structure), list_(list), filtered_(!list.chunks().filters.empty()) {}
 
-  /// Sets the size of an element. `filtered` and `bytes`: as the head of the index gives them.
+  /// Sets the size of an element. `filtered`, `bytes`: numbers in the head of the index.
   void set_size(Hdf5Cursor& in, std::uint64_t filtered, std::uint64_t bytes) {
     const std::uint64_t least = structure_.address_bytes() + (filtered_ ? 5 : 0);
     in.require(filtered == (filtered_ ? 1 : 0) && bytes >= least && bytes <= least + (filtered_ ? 7 : 0));
@@ -106,7 +106,7 @@ class ElementPage {
     in.skip(front + n * element_.bytes());
     return element_.read(in);
   }
-  /// The bytes of the page that was read last.
+  /// Returns the bytes of the page that was read last.
   const std::string& content() const { return content_; }
 
  private:
@@ -247,7 +247,7 @@ class ExtensibleArray {
 
  private:
   std::uint64_t nowhere() const { return ~std::uint64_t{0} >> (64 - 8 * structure_.address_bytes()); }
-  /// Size of the head of a block or super block, bytes.
+  /// Returns the size of the head of a block or super block, bytes.
   std::uint64_t front_bytes() const { return 6 + structure_.address_bytes() + (count_bits_ + 7) / 8; }
 
   Hdf5Chunk find_in_block(std::uint64_t address, std::uint64_t size, std::uint64_t n) {

@@ -24,7 +24,7 @@ class Hdf5ChunkReader {
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> out);
 
  private:
-  /// The bytes of chunk number `n` in C order, after all filters are undone.
+  /// Returns the bytes of chunk number `n` in C order, after all filters are undone.
   BufferCache::Use chunk(std::uint64_t n);
 
   static constexpr std::int64_t max_cached_bytes = std::int64_t{32} << 20;

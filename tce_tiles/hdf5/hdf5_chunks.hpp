@@ -34,7 +34,7 @@ struct Hdf5Chunks {
   bool partial_unfiltered = false;
   std::vector<Hdf5Chunk> by_number;  ///< by number of the chunk, in C order of the grid of chunks
 
-  /// True if the chunks have a filter of this kind.
+  /// Returns true if the chunks have a filter of this kind.
   bool has(Hdf5Filter::Kind kind) const;
 };
 

@@ -23,7 +23,7 @@ class Hdf5Dataset {
               std::shared_ptr<const Hdf5Description> description);
 
   const std::string& name() const { return name_; }
-  /// Extent of each axis, in C order.
+  /// Returns the extent of each axis, in C order.
   std::span<const std::int64_t> shape() const { return description_->shape; }
   std::int64_t size() const;  ///< number of elements
   bool is_integer() const { return description_->number.kind != Hdf5Number::Kind::real; }

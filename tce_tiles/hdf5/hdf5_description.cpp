@@ -36,7 +36,8 @@ class DatasetReader {
   [[noreturn]] void refuse(std::string_view why) const {
     throw InputError(fmt::format("{}: dataset '{}' {}.", structure_.file().path(), name_, why));
   }
-  /// The message of a type; null if there is none. Throws InputError if there are several, or if the message is shared.
+  /// Returns the message of a type; null if there is none. Throws InputError if there are several, or if the message is
+  /// shared.
   const std::string* find(std::uint64_t type) const;
   const std::string& required(std::uint64_t type, std::string_view what) const;
 

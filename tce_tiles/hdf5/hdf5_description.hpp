@@ -11,7 +11,7 @@
 
 namespace trifuse {
 
-/// The name of the values of an HDF5 datatype class in error messages: "integers", "compound values ...", ...
+/// Returns the name of the values of an HDF5 datatype class in error messages: "integers", "compound values ...", ...
 std::string hdf5_type_text(std::uint64_t type_class);
 
 /// The shape, the number format and the storage of a dataset.

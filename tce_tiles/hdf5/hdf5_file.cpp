@@ -21,13 +21,14 @@ struct Hdf5File::State {
   explicit State(const std::string& path)
       : structure(std::make_shared<const Hdf5Structure>(path)), attributes(*structure) {}
 
-  /// The links of the group that `link` leads to. `name`: name of the link, for error messages.
+  /// Returns the links of the group that `link` leads to. `name`: name of the link, for error messages.
   const Hdf5Links& links(const Hdf5Link& link, const std::string& name);
-  /// The link of an object; null if there is no such object.
+  /// Returns the link of an object; null if there is no such object.
   const Hdf5Link* find(const std::string& name);
-  /// The address of the header of the object that `link` leads to. Throws InputError if `link` only gives another name.
+  /// Returns the address of the header of the object that `link` leads to. Throws InputError if `link` only gives
+  /// another name.
   std::uint64_t address(const Hdf5Link& link, const std::string& name) const;
-  /// The description of a dataset, read at the first call.
+  /// Returns the description of a dataset, read at the first call.
   std::shared_ptr<const Hdf5Description> description(const std::string& name);
 
   const std::shared_ptr<const Hdf5Structure> structure;

@@ -25,16 +25,16 @@ class Hdf5File {
   static Hdf5File open(const std::string& path);
 
   const std::string& path() const;
-  /// The attributes of the root group.
+  /// Returns the attributes of the root group.
   const Hdf5Attributes& attributes() const;
 
-  /// True if there is an object of this name, e.g. `x` or `group/x`.
+  /// Returns true if there is an object of this name, e.g. `x` or `group/x`.
   bool has(const std::string& name) const;
   /// Opens a dataset. Throws InputError if the dataset is absent, incomplete or damaged. The description of a dataset
   /// is checked when the dataset is first opened.
   Hdf5Dataset dataset(const std::string& name) const;
-  /// Names of the objects in a group, in ascending order. `/` is the root group. Throws InputError if there is no such
-  /// group.
+  /// Returns the names of the objects in a group, in ascending order. `/` is the root group. Throws InputError if there
+  /// is no such group.
   std::vector<std::string> members(const std::string& group) const;
 
   /// Returns the checksums of a dataset; null if the dataset has none.
@@ -48,7 +48,7 @@ class Hdf5File {
   SumsFinder sums_of_;
 };
 
-/// True if the file has the HDF5 signature, also if it is truncated. False if the file cannot be read.
+/// Returns true if the file has the HDF5 signature, also if it is truncated. False if the file cannot be read.
 bool is_hdf5(const std::string& path);
 
 }

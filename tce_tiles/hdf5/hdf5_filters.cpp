@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t checksum_bytes = 4;
 constexpr const char* not_its_size = "a chunk does not unpack to its size";
 
-/// Decompresses `stream`. True if the result has exactly as many bytes as `out`.
+/// Decompresses `stream`. Returns true if the result has exactly as many bytes as `out`.
 bool inflate(const std::string& stream, std::span<char> out) {
   uLongf size = out.size();
   return ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(stream.data()),

@@ -12,7 +12,7 @@ struct Hdf5Number {
   std::uint64_t bytes = 8;  ///< size of a number: 4 or 8 for `real`, else 1, 2, 4 or 8
   bool big_endian = false;
 
-  /// True if this is the format of a double in memory.
+  /// Returns true if this is the format of a double in memory.
   bool is_native_double() const;
 };
 

@@ -14,7 +14,8 @@ namespace trifuse {
 namespace {
 
 constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
-/// Far more than the links and attributes of a dump need. An attribute has at most 64 KiB.
+/// Limit for the size of a header. It is far more than the links and attributes of a dump need; an attribute has at
+/// most 64 KiB.
 constexpr std::size_t max_header_bytes = std::size_t{4} << 20;
 constexpr std::size_t max_chunks = 1024;
 constexpr std::size_t max_heap_bytes = std::size_t{16} << 20;

@@ -25,7 +25,7 @@ struct Hdf5Message {
 /// The object that a name in a group refers to.
 struct Hdf5Link {
   bool hard;              ///< true if the link gives an address in this file; false if it gives another name
-  std::uint64_t address;  ///< of the object header, if the link is hard
+  std::uint64_t address;  ///< address of the object header, if the link is hard
 };
 
 /// The links of a group by name.
@@ -57,20 +57,20 @@ class Hdf5Structure {
   explicit Hdf5Structure(const std::string& path);
 
   const Hdf5Bytes& file() const { return file_; }
-  /// The messages of the root group.
+  /// Returns the messages of the root group.
   std::span<const Hdf5Message> root() const { return root_; }
   const Hdf5Links& root_links() const { return root_links_; }
-  /// The links of the group whose header is at this address.
+  /// Returns the links of the group whose header is at this address.
   Hdf5Links links(std::uint64_t address) const { return links(header(address)); }
-  /// The messages of the object header at this address.
+  /// Returns the messages of the object header at this address.
   std::vector<Hdf5Message> header(std::uint64_t address) const;
-  /// Largest number of children of a node of a version 1 B-tree of chunks.
+  /// Returns the largest number of children of a node of a version 1 B-tree of chunks.
   std::uint64_t max_chunk_children() const { return 2 * chunk_k_; }
 
-  /// Size of an address and of a length in this file, bytes: 4 or 8.
+  /// Returns the size of an address and of a length in this file, bytes: 4 or 8.
   std::size_t address_bytes() const { return address_bytes_; }
   std::size_t length_bytes() const { return length_bytes_; }
-  /// True if `address` is the "undefined address" of HDF5.
+  /// Returns true if `address` is the "undefined address" of HDF5.
   bool undefined(std::uint64_t address) const { return address == ~std::uint64_t{0} >> (64 - 8 * address_bytes_); }
   /// Returns `count` bytes from `address` on. `what` names them in error messages.
   std::string read(std::uint64_t address, std::uint64_t count, std::string_view what) const;
@@ -80,9 +80,9 @@ class Hdf5Structure {
   const char* read_into(std::uint64_t address, std::span<char> into) const {
     return file_.read_into(base_ + address, into);
   }
-  /// True if `count` bytes from `address` on lie in the file.
+  /// Returns true if `count` bytes from `address` on lie in the file.
   bool contains(std::uint64_t address, std::uint64_t count) const;
-  /// A cursor over `bytes`, which were read from this file. `what` names them in error messages.
+  /// Returns a cursor over `bytes`, which were read from this file. `what` names them in error messages.
   Hdf5Cursor cursor(std::string_view bytes, std::string_view what) const { return {file_, bytes, what}; }
 
  private:

@@ -12,7 +12,7 @@ constexpr std::uint64_t max_levels = 16, max_node_bytes = 65536;
 /// Size of the signature, version, type and checksum of a node, bytes.
 constexpr std::uint64_t node_overhead = 10;
 
-/// Number of bytes in which HDF5 stores a number that is at most `most`.
+/// Returns the number of bytes in which HDF5 stores a number that is at most `most`.
 std::size_t bytes_for(std::uint64_t most) {
   return static_cast<std::size_t>((std::bit_width(most) + 7) / 8);
 }

@@ -48,7 +48,7 @@ hid_t stored_type(Hdf5Writer::Type type) {
   }
 }
 
-/// The message of the innermost HDF5 function about the last failure.
+/// Returns the message of the innermost HDF5 function about the last failure.
 std::string reason() {
   std::string text;
   H5Ewalk2(

@@ -45,7 +45,7 @@ class Hdf5Handle {
 class Hdf5NewDataset {
  public:
   const std::string& name() const { return name_; }
-  /// Extent of each axis, in C order.
+  /// Returns the extent of each axis, in C order.
   std::span<const std::int64_t> shape() const { return shape_; }
   std::int64_t size() const;  ///< number of elements
   bool is_integer() const { return is_integer_; }
@@ -84,7 +84,7 @@ class Hdf5Writer {
   void set_attribute(const std::string& name, std::string_view value);
   void set_attribute(const std::string& name, std::int64_t value);
   void set_attribute(const std::string& name, double value);
-  /// The attributes of the root group as a reader will find them.
+  /// Returns the attributes of the root group as a reader will find them.
   const Hdf5Attributes& attributes() const { return attributes_; }
 
   enum class Type { real, integer, word };  ///< 64-bit float, 64-bit signed integer, 32-bit unsigned integer

@@ -34,7 +34,7 @@ enum class NwchemTensor { t1, t2, v2 };
 /// Must fill `values` with the doubles of a tensor from `offset` on, counted in doubles from 0, or throw.
 using NwchemReader = std::function<void(NwchemTensor tensor, std::int64_t offset, std::span<double> values)>;
 
-/// The tile space of a table. Throws InputError if the table cannot be one of NWChem's.
+/// Returns the tile space of a table. Throws InputError if the table cannot be one of NWChem's.
 TileSpace nwchem_tile_space(const NwchemTiles& tiles);
 
 /// Makes a source of the blocks of a running NWChem. The source calls `read` for parts of NWChem's vectors, from one

@@ -18,7 +18,7 @@ std::size_t u(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// The sorted positions of the orbitals of one spin and irrep, in NWChem's order: holes come before particles.
+/// Returns the sorted positions of the orbitals of one spin and irrep, in NWChem's order: holes come before particles.
 std::vector<std::size_t> positions(const TileSpace& space, Spin spin, int irrep) {
   std::vector<std::size_t> found;
   for (const Tile& tile : space.tiles()) {
@@ -28,7 +28,7 @@ std::vector<std::size_t> positions(const TileSpace& space, Spin spin, int irrep)
   return found;
 }
 
-/// The permutation that sorts `values` in ascending order.
+/// Returns the permutation that sorts `values` in ascending order.
 std::vector<std::size_t> ascending(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

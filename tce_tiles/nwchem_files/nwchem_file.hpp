@@ -20,7 +20,7 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Size in bytes.
+  /// Returns the size in bytes.
   std::int64_t size() const { return size_; }
   /// Fills `bytes` from byte `offset` on. The file must hold all of them.
   void read(std::int64_t offset, std::span<std::byte> bytes) const;

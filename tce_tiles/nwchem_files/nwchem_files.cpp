@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The names of the files in a directory, sorted.
+/// Returns the names of the files in a directory, sorted.
 std::vector<std::string> names_in(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -32,7 +32,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-/// The prefix in `name` if it is the name of a file of amplitudes, otherwise an empty string.
+/// Returns the prefix in `name` if it is the name of a file of amplitudes, otherwise an empty string.
 std::string prefix_of(const std::string& name) {
   for (const std::string_view plain : {".t1_copy.40000", ".t2_copy.40000"}) {
     if (name.ends_with(plain)) return name.substr(0, name.size() - plain.size());

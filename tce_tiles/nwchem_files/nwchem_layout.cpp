@@ -125,7 +125,7 @@ std::int64_t SpatialOffsets::before(int j, int i, int l, int x) const {
   const auto xi = static_cast<std::size_t>(x);
   const auto ui = static_cast<std::size_t>(i);
   const auto& with_i = tiles_before_[xi ^ static_cast<std::size_t>(irrep_[ui])];
-  // There is no pair with a first tile of at least i and a second tile below i.
+  // No pair has a first tile of at least i and a second tile below i.
   return below_[xi][at(i, std::min(l, i))] + size_[ui] * with_i[static_cast<std::size_t>(std::min(l, j + 1))];
 }
 

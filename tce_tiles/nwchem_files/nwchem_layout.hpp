@@ -34,7 +34,7 @@ class PairOffsets {
   static PairOffsets f1(const TileSpace& space) { return {space, 0, space.size()}; }
   static PairOffsets t1(const TileSpace& space) { return {space, space.hole_tiles(), space.hole_tiles()}; }
 
-  /// Offset of a block, which must exist.
+  /// Returns the offset of a block, which must exist.
   std::int64_t offset(int upper, int lower) const {
     return offset_[static_cast<std::size_t>(upper - upper_begin_) * lower_count_ + static_cast<std::size_t>(lower)];
   }
@@ -47,7 +47,7 @@ class PairOffsets {
 
 /// Offsets of the blocks of T2 or spin-orbital V2. After a given upper pair, the lower pairs of the same spin sum and
 /// irrep follow in a fixed order. So the offset of a block is the start of its upper pair, plus the size of the upper
-/// pair times the sizes of all earlier lower pairs of that kind.
+/// pair times the total size of the lower pairs of that kind before its own.
 class QuadOffsets {
  public:
   QuadOffsets() = default;
@@ -55,7 +55,7 @@ class QuadOffsets {
   static QuadOffsets t2(const TileSpace& space) { return {space, space.hole_tiles(), space.hole_tiles()}; }
   static QuadOffsets v2(const TileSpace& space) { return {space, 0, space.size()}; }
 
-  /// Offset of a block, which must exist; upper1 <= upper2 and lower1 <= lower2.
+  /// Returns the offset of a block, which must exist; upper1 <= upper2 and lower1 <= lower2.
   std::int64_t offset(int upper1, int upper2, int lower1, int lower2) const;
 
  private:
@@ -80,14 +80,15 @@ class SpatialOffsets {
   SpatialOffsets() = default;
   SpatialOffsets(const TileSpace& space, const SpatialTiles& spatial);
 
-  /// Offset of a block, which must exist; j <= i, l <= k, pair(i,j) >= pair(k,l).
+  /// Returns the offset of a block, which must exist; j <= i, l <= k, pair(i,j) >= pair(k,l).
   std::int64_t offset(int j, int i, int l, int k) const;
 
  private:
   std::size_t at(int row, int column) const {
     return static_cast<std::size_t>(row) * static_cast<std::size_t>(count_) + static_cast<std::size_t>(column);
   }
-  /// Number of doubles in the ket pairs {l', k'} of irrep x with l' < l that the bra pair {i, j} combines with.
+  /// Returns the number of doubles in the ket pairs {l', k'} of irrep x with l' < l that the bra pair {i, j} combines
+  /// with.
   std::int64_t before(int j, int i, int l, int x) const;
 
   int count_ = 0;

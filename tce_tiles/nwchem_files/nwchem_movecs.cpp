@@ -66,7 +66,8 @@ class Records {
     file_.read(position, std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
-  /// Length in bytes of the record at the current position. Throws InputError if it is not in [least, most].
+  /// Returns the length in bytes of the record at the current position. Throws InputError if it is not in [least,
+  /// most].
   std::size_t length(std::size_t least, std::size_t most) const {
     const std::uint32_t size = marker(position_);
     if (size < least || size > most) {

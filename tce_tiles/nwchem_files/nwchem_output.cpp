@@ -208,7 +208,7 @@ class Parser {
     }
   }
 
-  /// The energies that NWChem prints after the CCSD correlation energy, with their names.
+  /// Returns the energies that NWChem prints after the CCSD correlation energy, with their names.
   static std::array<std::pair<std::string_view, std::optional<double>*>, 7> energies_of(TceCalculation& calculation) {
     return {{{"CCSD total energy / hartree", &calculation.total},
              {"CCSD[T]  correction energy / hartree", &calculation.bracket_triples},
@@ -233,7 +233,7 @@ class Parser {
                   path, why));
 }
 
-/// The number of tiles of each of the four classes.
+/// Returns the number of tiles of each of the four classes.
 std::array<std::size_t, 4> class_counts(const TceCalculation& calculation, const std::string& path) {
   const auto& rows = calculation.tiles;
   std::array<std::size_t, 4> counts{};

@@ -62,16 +62,16 @@ struct NwchemOutput {
 /// Reads an output of any size. Skips bytes that it does not understand. Throws InputError as `LineReader` does.
 NwchemOutput read_nwchem_output(const std::string& path);
 
-/// True if the file is an output with a TCE calculation.
+/// Returns true if the file is an output with a TCE calculation.
 bool mentions_tce(const std::string& path);
 
-/// TCE's number for the irrep with NWChem's label `label`, or nullopt for an unknown label. The product of two irreps
-/// is the bitwise exclusive or of their numbers. `d2`: the point group is D2, which numbers b1 and b2 differently from
-/// C2v.
+/// Returns TCE's number for the irrep with NWChem's label `label`, or nullopt for an unknown label. The product of two
+/// irreps is the bitwise exclusive or of their numbers. `d2`: the point group is D2, which numbers b1 and b2
+/// differently from C2v.
 std::optional<int> irrep_number(std::string_view label, bool d2);
 
-/// The tile space of a calculation. Throws InputError, which names `path`, if the table or a value that is needed to
-/// read it is absent or damaged.
+/// Returns the tile space of a calculation. Throws InputError, which names `path`, if the table or a value that is
+/// needed to read it is absent or damaged.
 TileSpace tiles_of(const TceCalculation& calculation, const std::string& path);
 
 }

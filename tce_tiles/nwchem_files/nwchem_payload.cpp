@@ -68,7 +68,7 @@ Header read_header(const InputFile& file) {
                   file.path()));
 }
 
-/// True if an integral, an amplitude or a Fock matrix element can have this value. The lower limit is far below
+/// Returns true if an integral, an amplitude or a Fock matrix element can have this value. The lower limit is far below
 /// rounding noise.
 bool plausible(double x) {
   return x == 0.0 || (std::abs(x) < 1e8 && std::abs(x) > 1e-100);

@@ -23,7 +23,7 @@ class NwchemPayload final : public NwchemVector {
   static NwchemPayload open_plain(const std::string& path);
 
   std::int64_t doubles() const override { return doubles_; }
-  /// The path of the file, or of the first of several files.
+  /// Returns the path of the file, or of the first of several files.
   const std::string& path() const { return parts_.front().file.path(); }
   const std::string& name() const override { return path(); }
 
@@ -40,7 +40,7 @@ class NwchemPayload final : public NwchemVector {
   };
 
   void add(InputFile file, std::int64_t header, std::int64_t count);
-  /// The file that holds the double at `offset`.
+  /// Returns the file that holds the double at `offset`.
   const Part& part_of(std::int64_t offset) const;
   /// Throws InputError if the numbers are plausible only with the opposite byte order.
   void check_byte_order() const;

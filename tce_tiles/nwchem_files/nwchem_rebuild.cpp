@@ -13,7 +13,7 @@ namespace trifuse {
 
 namespace {
 
-/// True if F1 and T1 have the sizes of the files. Their sizes depend on the numbers of orbitals only.
+/// Returns true if F1 and T1 have the sizes of the files. Their sizes depend on the numbers of orbitals only.
 bool pair_sizes_fit(const OrbitalCounts& counts, bool restricted, const FoundSizes& sizes) {
   std::int64_t f1 = 0;
   std::int64_t t1 = 0;
@@ -36,7 +36,7 @@ bool all_sizes_fit(const TileSpace& space, const FoundSizes& found, bool spin_or
 void add_fitting(const RebuildRequest& request, const OrbitalCounts& counts, Reference reference, bool split,
                  std::vector<RebuiltTiles>& found) {
   const SortedOrbitals sorted = sort_orbitals(counts, split);
-  // Open-shell orbitals have runs of their own in orbital storage and only there, and UHF does not have that storage.
+  // Only in orbital storage, open-shell orbitals have orbital ranges of their own, and UHF does not have that storage.
   // The sizes alone are not always enough: split and unsplit tiles may have the same sizes in a different order.
   const bool open = counts.occupied[0] != counts.occupied[1];
   const bool spatial = reference == Reference::rhf || (reference == Reference::rohf && split == open);

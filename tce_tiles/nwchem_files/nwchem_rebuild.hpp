@@ -28,8 +28,8 @@ struct RebuildRequest {
   std::optional<std::int64_t> frozen_virtual;
   std::string prefix;  ///< prefix of the files, for messages
   std::string reason;  ///< the reason for rebuilding the table: a sentence without its full stop
-  /// Returns the orbital energies by the Fock matrix for the given tiles, eps[orbitals], hartree. An empty function if
-  /// there is no Fock matrix.
+  /// Returns the orbital energies that follow from the Fock matrix for the given tiles, eps[orbitals], hartree. The
+  /// function is empty if there is no Fock matrix.
   std::function<std::vector<double>(const TileSpace&, Reference)> fock_energies;
 };
 

@@ -75,7 +75,7 @@ const NwchemMovecs* NwchemOrbitals::get() {
 
 namespace {
 
-/// A text about the sizes that differ between files and a tile table, or an empty string if all agree.
+/// Returns a text about the sizes that differ between files and a tile table, or an empty string if all agree.
 std::string disagreement(const NwchemTensors& files, const TileSpace& space, const std::string& table) {
   const NwchemSizes sizes = nwchem_sizes(space);
   struct Entry {
@@ -190,7 +190,7 @@ void expect_possible_options(const NwchemLocation& location) {
 /// Throws InputError if an option of the user contradicts the table.
 void expect_options_to_agree(const NwchemLocation& location, const NwchemTable& table) {
   const TceCalculation& calculation = table.calculation;
-  // They are counted here, because NWChem prints only orbitals that the input froze by number.
+  // Counts frozen virtual orbitals, because NWChem prints only those that the input froze by number.
   std::optional<std::int64_t> frozen_virtual;
   if (calculation.orbitals && calculation.electrons[0]) {
     frozen_virtual =
@@ -214,8 +214,8 @@ void expect_options_to_agree(const NwchemLocation& location, const NwchemTable& 
   }
 }
 
-/// The table of the last calculation in the output that fits the files, or nullopt if no calculation printed a table.
-/// An output may hold several calculations, of one input or of restarts. Table and energies must come from one
+/// Returns the table of the last calculation in the output that fits the files, or nullopt if no calculation printed a
+/// table. An output may hold several calculations, of one input or of restarts. Table and energies must come from one
 /// calculation that fits as a whole.
 std::optional<NwchemTable> table_from_output(const NwchemTensors& files, const NwchemOutput& output) {
   std::optional<NwchemTable> fitting;

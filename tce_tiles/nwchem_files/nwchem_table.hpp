@@ -22,9 +22,9 @@ struct NwchemTensors {
   NwchemPayload t1;
   NwchemPayload t2;
 
-  /// The numbers of doubles in the files.
+  /// Returns the numbers of doubles in the files.
   FoundSizes sizes() const;
-  /// The storage of `v2`, which must exist and fit the tiles of `space`.
+  /// Returns the storage of `v2`, which must exist and fit the tiles of `space`.
   V2Storage storage(const TileSpace& space) const;
 };
 /// Opens the files of tensors. Throws InputError if a needed file is missing or damaged.
@@ -35,9 +35,9 @@ NwchemTensors open_tensors(const NwchemLocation& location);
 class NwchemOrbitals {
  public:
   NwchemOrbitals(const NwchemLocation& location, const std::string& prefix);
-  /// The orbitals, or null if there is no file. Throws InputError if the file is damaged.
+  /// Returns the orbitals, or null if there is no file. Throws InputError if the file is damaged.
   const NwchemMovecs* get();
-  /// The orbitals if they have been read, otherwise null.
+  /// Returns the orbitals if they have been read, otherwise null.
   const NwchemMovecs* known() const { return movecs_ ? &*movecs_ : nullptr; }
 
  private:

@@ -13,7 +13,7 @@ namespace trifuse {
 
 namespace {
 
-/// The name of a block for messages, with tiles numbered from 1 as in NWChem.
+/// Returns the name of a block for messages, with tiles numbered from 1 as in NWChem.
 std::string block_name(const char* tensor, std::initializer_list<int> tiles) {
   std::vector<int> numbers;
   for (const int t : tiles) numbers.push_back(t + 1);

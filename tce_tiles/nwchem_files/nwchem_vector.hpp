@@ -11,9 +11,9 @@ class NwchemVector {
  public:
   virtual ~NwchemVector() = default;
 
-  /// Number of doubles in the vector.
+  /// Returns the number of doubles in the vector.
   virtual std::int64_t doubles() const = 0;
-  /// The name for messages: the file, or the vector of the calling program.
+  /// Returns the name for messages: the file, or the vector of the calling program.
   virtual const std::string& name() const = 0;
   /// Reads `values.size()` doubles from `offset` on, counted in doubles from 0. Throws InputError if the vector is
   /// shorter.
@@ -31,8 +31,8 @@ class NwchemVector {
   static bool all_finite(std::span<const double> values);
   [[noreturn]] void refuse_not_finite(std::int64_t offset, std::span<const double> values,
                                       const std::string& what) const;
-  /// A sentence about `value`, which is not finite. It is double number `position` of the vector, from 0, and part of
-  /// `what`.
+  /// Returns a sentence about `value`, which is not finite. It is double number `position` of the vector, from 0, and
+  /// part of `what`.
   virtual std::string not_finite(std::int64_t position, double value, const std::string& what) const = 0;
 };
 

@@ -21,7 +21,7 @@ struct NamedArray {
   StridedView PanelArrays::*member;
 };
 
-/// The arrays that the panels of a problem read; nullopt if the panels cannot be packed from them.
+/// Returns the arrays that the panels of a problem read; nullopt if the panels cannot be packed from them.
 std::optional<std::vector<NamedArray>> arrays_of(const Problem& problem) {
   const DenseInput* const input = dense_input_of(*problem.right);
   if (!has_array_panels(problem) || input == nullptr || !input->header.restricted) return std::nullopt;
@@ -42,14 +42,14 @@ std::optional<std::vector<NamedArray>> arrays_of(const Problem& problem) {
   return found;
 }
 
-/// The elements of an array, if they are on this device; else nullopt.
+/// Returns the elements of an array, if they are on this device; else nullopt.
 std::optional<StridedView> view_on(const DenseArray& array, int device) {
   const auto view = array.device_view();
   return view && view->device == device ? std::optional(view->elements) : std::nullopt;
 }
 
-/// Adds the parts of the copy of an array to `to`, device memory for all its elements. Returns the copy as the device
-/// sees it. An array without gaps keeps the order of its memory, so that its parts are contiguous.
+/// Appends the parts of the copy of an array to `parts`. `to`: device memory for all its elements. Returns a view of
+/// the copy on the device. An array without gaps keeps the order of its memory, so that its parts are contiguous.
 StridedView add_parts(const std::shared_ptr<const DenseArray>& array, double* to, std::vector<UploadPart>& parts) {
   const std::span<const std::int64_t> shape = array->shape();
   const auto view = array->view();
@@ -108,7 +108,7 @@ ArrayPanelProvider::ArrayPanelProvider(const Problem& problem, const PanelLayout
     arrays_.*member = add_parts(array, copies_.emplace_back(size).data(), parts);
     bytes_sent_ += static_cast<std::int64_t>(size * sizeof(double));
   }
-  // More threads are not faster than the bus.
+  // More threads would not be faster, because of the bus.
   constexpr int most_threads = 16;
   upload(parts, std::min(available_threads(), most_threads));
 }

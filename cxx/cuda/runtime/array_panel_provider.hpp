@@ -20,13 +20,13 @@ class ArrayPanelProvider final : public PanelProvider {
   /// memory.
   static std::optional<std::int64_t> device_bytes(const Problem& problem, int device);
 
-  /// Sends the arrays to GPU `device`, the current one. `problem`: one for which device_bytes() has a value. `layout`:
-  /// its panels; it must stay valid. Throws InputError if a number that is sent is not finite.
+  /// Sends the arrays to GPU `device`, the current one. `problem`: a problem for which device_bytes() has a value.
+  /// `layout`: the layout of its panels; it must stay valid. Throws InputError if a number that is sent is not finite.
   ArrayPanelProvider(const Problem& problem, const PanelLayout& layout, int device);
 
   bool provides(const PanelName& name) const override { return layout_.find(name.key) != nullptr; }
   std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) override;
-  /// Bytes that the constructor sent to the device.
+  /// Returns the number of bytes that the constructor sent to the device.
   std::int64_t bytes_sent() const { return bytes_sent_; }
 
  private:

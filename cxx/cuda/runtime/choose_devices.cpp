@@ -120,7 +120,7 @@ std::string device_label(const DeviceInfo& device, const char* visible_devices) 
 }
 
 std::string device_identity(const DeviceInfo& device, const char* visible_devices) {
-  // A part of a GPU (MIG) has a name of its own, and CUDA knows it by this name only.
+  // A part of a GPU (MIG) has a name of its own, and CUDA knows it only by this name.
   const std::string label = device_label(device, visible_devices);
   return label.starts_with("MIG-") ? label : device.uuid;
 }

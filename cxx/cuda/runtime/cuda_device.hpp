@@ -39,8 +39,8 @@ class BusyTime {
   std::vector<std::pair<double, double>> spans_;
 };
 
-/// The properties of a GPU. They do not change, and the driver is asked once, because it needs milliseconds. Makes no
-/// CUDA context. `number`: as CUDA counts, from 0.
+/// Returns the properties of a GPU. They do not change, and the driver is asked once, because it needs milliseconds.
+/// Makes no CUDA context. `number`: number of the GPU, as CUDA counts, from 0.
 const cudaDeviceProp& device_properties(int number);
 
 /// One GPU, and what all its workers share.
@@ -48,7 +48,7 @@ struct Device {
   /// `device`: number of the GPU.
   explicit Device(int device) : number(device), properties(device_properties(device)) {}
 
-  int number;  ///< as CUDA counts, from 0
+  int number;  ///< number of the GPU, as CUDA counts, from 0
   const cudaDeviceProp& properties;
   std::vector<const Kernel*> kernels;              ///< candidates; for each task its best kernel is chosen
   std::int64_t budget = 0;                         ///< bytes that Trifuse may use on the device
@@ -56,34 +56,36 @@ struct Device {
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
   DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish
-  std::shared_ptr<PeerPanelProvider> peer_panels;  ///< provider of `panels`, as the next three members
+  std::shared_ptr<PeerPanelProvider> peer_panels;  ///< a provider of `panels`; so are the next three members
   std::shared_ptr<FactorPanelProvider> made_panels;
   std::shared_ptr<ArrayPanelProvider> array_panels;  ///< null: the host stores the panels
   std::shared_ptr<HostPanelProvider> host_panels;
   std::unique_ptr<PanelCache> panels;
   std::unique_ptr<BusyTime> busy;
-  /// Starts to make `ring`. The driver needs 0.1 s for it, in which operands are read. Parameters: as of UploadRing.
+  /// Starts to make `ring`. The driver needs 0.1 s for it; meanwhile operands are read. Parameters are those of
+  /// UploadRing.
   void make_ring(std::int64_t slot_bytes, std::int64_t slots);
-  /// The format of the operands that the kernels read. All candidates read the same format.
+  /// Returns the format of the operands that the kernels read. All candidates read the same format.
   const OperandFormat& format() const { return kernels.front()->shape.format; }
 };
 
-/// All kernels in this precision that a device can run, the best first.
+/// Returns all kernels in this precision that a device can run, the best first.
 std::vector<const Kernel*> kernels_for(Precision precision, const cudaDeviceProp& device);
 
-/// The kernel in this precision with the name `wanted`; if `wanted` is empty, all kernels of the best family that the
-/// device can run. Kernels of one family read operands in the same format.
-/// Throws UsageError if the device cannot run that kernel, or cannot run any.
+/// Returns the kernel in this precision with the name `wanted`; if `wanted` is empty, all kernels of the best family
+/// that the device can run. Kernels of one family read operands in the same format. Throws UsageError if the device
+/// cannot run that kernel, or if it can run no kernel.
 std::vector<const Kernel*> choose_kernels(const std::string& wanted, Precision precision, const cudaDeviceProp& device);
 
-/// The shapes of these kernels, in the same order.
+/// Returns the shapes of these kernels, in the same order.
 std::vector<Shape> shapes_of(const std::vector<const Kernel*>& kernels);
 
-/// Doubles of scratch that a launch of any of these kernels needs. `targets`: number of targets of all sides together,
-/// as Problem::targets() returns it.
+/// Returns the scratch memory that a launch of any of these kernels needs, doubles. `targets`: number of targets of all
+/// sides together, as Problem::targets() returns it.
 std::int64_t scratch_doubles(const std::vector<const Kernel*>& kernels, int targets, const cudaDeviceProp& device);
 
-/// FP64 operations per second of the matrix units, or of the ordinary units if there are none, at the highest clock.
+/// Returns the FP64 operations per second of the matrix units, or of the ordinary units if there are none, at the
+/// highest clock.
 double peak_rate(int number, const cudaDeviceProp& device);
 
 /// Adds what the device has done in a run to its report. `array_bytes`: size of the arrays from which the device packs

@@ -47,14 +47,14 @@ namespace {
 
 using namespace gpu;
 
-/// The leases of this process.
+/// Returns the leases of this process.
 DeviceLeases& device_leases() {
   static DeviceLeases leases;
   return leases;
 }
 
-/// Bytes that a run may use on the current device `number` if the user sets no limit. `beside_others`: as if no other
-/// run of this process used the device.
+/// Returns the number of bytes that a run may use on the current device `number` if the user sets no limit.
+/// `beside_others`: true to count the memory of other runs of this process as free.
 std::int64_t available_bytes(int number, bool beside_others) {
   const auto ask = [] { return device_budget(device_memory_now().free, 0); };
   return beside_others ? device_leases().free_bytes(number, ask) : ask();
@@ -143,7 +143,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
  private:
   friend class CudaWorker;
 
-  /// Decides whether the only device packs its panels from arrays: if they fit into `free` bytes.
+  /// Decides whether the only device packs its panels from arrays. It does so if the arrays and all panels fit into
+  /// `free` bytes.
   void plan_arrays(double free) {
     array_bytes_ = ArrayPanelProvider::device_bytes(problem_, devices_.front().number);
     if (array_bytes_ && static_cast<double>(*array_bytes_) > free) array_bytes_.reset();
@@ -161,7 +162,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   std::int64_t bytes_of_slabs(const Device& device) const {
     return slab_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
   }
-  /// The memory that this executor allocates on each device.
+  /// Returns the memory that this executor allocates on each device.
   std::vector<DeviceLeases::Demand> memory_demands() const {
     std::vector<DeviceLeases::Demand> demands;
     for (const Device& device : devices_) {
@@ -172,7 +173,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     return demands;
   }
 
-  /// Divides tasks into subtasks of these tiles, and the memory for their panels.
+  /// Sets the tiles of subtasks, and divides the memory for the panels of these tiles.
   void use_tiles(const TileSpace& tiles) {
     fine_ = tiles;
     demand_ = panel_demand(problem_, fine_, devices_.front().format());
@@ -232,24 +233,25 @@ class CudaExecutorOfDevices final : public PanelExecutor {
                                                  cache_bytes(panel_bytes(device), demand_), std::move(providers));
   }
 
-  DeviceLeases::Lease lease_;  ///< of the memory below, so destroyed last
+  DeviceLeases::Lease lease_;  ///< lease of the memory below, so it is destroyed last
   Problem problem_;
   TileSpace coarse_, fine_;
   bool refined_ = false;  ///< true if a task of `coarse_` has several subtasks in `fine_`
   bool caches_panels_ = false;
-  std::optional<std::int64_t> array_bytes_;  ///< of arrays from which the device packs panels; absent: from the host's
+  std::optional<std::int64_t>
+      array_bytes_;  ///< size of the arrays that the device packs; absent: it gets panels of the host
   Precision precision_{};
   std::int64_t workers_per_device_ = 0;
-  /// Of all devices.
+  /// The smallest budget and the largest workers of all devices.
   std::int64_t least_budget_ = std::numeric_limits<std::int64_t>::max(), max_worker_bytes_ = 0;
-  std::int64_t sum_bytes_ = 0;    ///< of each worker, see sum_bytes()
-  PanelDemand demand_{};          ///< of `fine_`
+  std::int64_t sum_bytes_ = 0;    ///< memory of each worker, see sum_bytes()
+  PanelDemand demand_{};          ///< demand of the panels of `fine_`
   std::int64_t limit_ = 0;        ///< most bytes of panels in one launch
   std::int64_t least_cache_ = 0;  ///< bytes of the smallest panel cache
-  std::int64_t owned_ = 0;        ///< bytes of it that are owned panels
+  std::int64_t owned_ = 0;        ///< bytes of the cache that are owned panels
   std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;
-  std::unique_ptr<DeviceExchange> exchange_;  ///< with other ranks
+  std::unique_ptr<DeviceExchange> exchange_;  ///< the exchange with other ranks
   mutable std::atomic<std::size_t> workers_made_{0};
   mutable std::mutex report_mutex_;
   mutable DeviceReport report_;
@@ -313,7 +315,7 @@ class CudaWorker final : public Executor::Worker {
   };
 
   /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
-  /// `energies` [omega2]: the subtask's energies are added to them.
+  /// `energies`: [omega2]; the energies of the subtask are added to them.
   void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
     write_program(executor_.problem_, executor_.fine_, task, device_.format(), contractions_, program_);
 
@@ -351,7 +353,7 @@ std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
 
 std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,
                                                                      const std::vector<bool>& finished) const {
-  // In the order of the plan, too, successive tasks share panels.
+  // The order within a group is that of the plan, in which successive tasks share panels, too.
   double left = 0.0;
   for (std::size_t t = 0; t < plan.tasks.size(); ++t) left += finished[t] ? 0.0 : plan.operations[t];
   const double enough = batch_operations(left, workers());

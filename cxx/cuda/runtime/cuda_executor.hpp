@@ -17,29 +17,30 @@ namespace trifuse {
 enum class Precision : std::uint8_t;  // cxx/triples/precision.hpp
 
 struct CudaOptions {
-  std::vector<int> devices = {0};      ///< numbers, as CUDA counts them
+  std::vector<int> devices = {0};      ///< numbers of the GPUs, as CUDA counts them
   std::int64_t memory_per_device = 0;  ///< bytes; 0: the free memory, less a reserve
-  Precision precision{};               ///< of the kernels; by default Precision::fp64
+  Precision precision{};               ///< precision of the kernels; by default Precision::fp64
   std::string kernel;                  ///< name of a kernel configuration; empty: the best for the device and each task
-  /// If not null, devices that fail the self-test are left out as long as another one passes, and the reasons are
+  /// If not null, devices that fail the self-test are left out as long as another device passes, and the reasons are
   /// appended here. If null, a device that fails the self-test is an error.
   std::vector<std::string>* left_out = nullptr;
   /// True: the run waits until its memory is free beside other runs of this process. False for one of several ranks,
   /// because ranks that are threads of one process would wait for each other.
   bool waits_for_memory = true;
-  /// Ends that wait with Interrupted when it becomes true; null: never.
+  /// If it becomes true, this wait ends with Interrupted. May be null.
   const std::atomic<bool>* stop = nullptr;
 };
 
 /// Makes an executor that computes on GPUs, and reads its operands from the sources of `problem`. Each GPU has several
 /// workers, so that one task is prepared and sent while another one runs. `tiles`: the orbital tiles of the tasks.
 ///
-/// First, each device computes a small molecule, which is compared with the CPU executor, unless test_cuda_devices()
-/// has done so. Throws UsageError if a device or kernel does not exist, or if no task fits into the memory. Throws
-/// DeviceError if a device fails or gives wrong numbers. The workers of the executor throw DeviceError, too.
+/// First, each device computes a small molecule, and the result is compared with that of the CPU executor, unless
+/// test_cuda_devices() has done so. Throws UsageError if a device or kernel does not exist, or if no task fits into the
+/// memory. Throws DeviceError if a device fails or gives wrong numbers. The workers of the executor throw DeviceError,
+/// too.
 std::unique_ptr<PanelExecutor> make_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                   const CudaOptions& options);
-/// The same without operands. The caller provides them with take_panels().
+/// Makes an executor without operands. The caller provides the operands with take_panels().
 std::unique_ptr<PanelExecutor> prepare_cuda_executor(const Problem& problem, const TileSpace& tiles,
                                                      const CudaOptions& options);
 

@@ -49,7 +49,7 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   for (const auto& factors : program.vvoo) {
     if (factors.used) want(factors.name);
   }
-  // There are sums of each CTA tile for each omega2.
+  // Each CTA tile has sums for each omega2.
   const bool full = program_.cta_tiles.size() * problem_.omega2.size() > max_cta_tiles;
   if (!empty() && (panel_bytes_ + bytes > max_bytes || full)) return std::nullopt;
 

@@ -16,7 +16,7 @@
 
 namespace trifuse::gpu {
 
-/// A batch of tasks that one launch of one kernel will compute.
+/// The tasks that the next launch of a kernel will compute.
 class PendingLaunch {
  public:
   /// The references must stay valid as long as this object. `orbitals`: number of orbitals of the tile space to which
@@ -26,19 +26,19 @@ class PendingLaunch {
   const Kernel& kernel() const { return kernel_; }
   bool empty() const { return results_.empty(); }
 
-  /// Adds a task to the batch and returns its floating-point operations. Returns nullopt and changes nothing if the
-  /// batch is not empty and adding the task would exceed `max_bytes` of panels or the limit of CTA tiles.
+  /// Adds a task to the launch and returns its floating-point operations. Returns nullopt and changes nothing if the
+  /// launch has tasks and the new task would exceed `max_bytes` of panels or the limit of CTA tiles.
   ///
   /// `energies` [omega2]: run() adds the task's energies to them; they must stay valid until then. `tiling`: made for
   /// the kernel's shape.
   std::optional<double> add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
                             CtaTiling& tiling, std::int64_t max_bytes);
 
-  /// Runs the batch, waits for the energies, and empties the batch. Returns the number of CTA tiles.
+  /// Launches the kernel, waits for the energies, and removes the tasks. Returns the number of CTA tiles.
   std::int64_t run(LaunchBuffers& buffers);
 
  private:
-  /// Where the energies of a task go.
+  /// The place for the energies of a task.
   struct ResultSlot {
     SpinCase spin_case;
     std::span<TaskEnergy> energies;  ///< [omega2]

@@ -14,7 +14,7 @@
 namespace trifuse {
 namespace {
 
-/// Makes a GPU the current one during its lifetime.
+/// Makes a GPU the current one as long as the object exists.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) {

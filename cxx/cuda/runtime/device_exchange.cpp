@@ -18,8 +18,8 @@ DeviceExchange::DeviceExchange(const Device& device, const PanelLayout& panels, 
       reserve_for_owned_(std::move(reserve_for_owned)),
       owned_slab_limit_(owned_slab_limit) {}
 
-/// The required beginning of a rank's handle. It is the same on all ranks that have the same panels in the same orbital
-/// tiles and the same operand format.
+/// Returns the beginning that the handle of a rank must have. It is the same on all ranks that have the same panels in
+/// the same orbital tiles and the same operand format.
 std::string DeviceExchange::description_of_owner(int rank) const {
   const auto [holes, particles] = largest_tiles(panels_.tiles());
   return fmt::format("{} {} {} {} {}", holes, particles, device_.format().name, owners_->bytes(rank),

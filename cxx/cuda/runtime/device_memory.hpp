@@ -58,7 +58,7 @@ class GrowingArray {
 /// Device memory.
 template <typename T>
 using DeviceArray = GrowingArray<T, DeviceBlock, allocate_device, free_device>;
-/// A copy of `from` in device memory. Returns when it is complete.
+/// Copies `from` to device memory and returns the complete copy.
 template <typename T>
 DeviceArray<T> to_device(const std::vector<T>& from) {
   DeviceArray<T> array(from.size());
@@ -98,7 +98,7 @@ class Event {
   std::unique_ptr<CUevent_st, detail::DestroyEvent> event_;
 };
 
-/// Seconds between two events. Both must have passed.
+/// Returns the seconds between two events. Both must have passed.
 inline double seconds_between(const Event& begin, const Event& end) {
   float milliseconds = 0.0F;
   TRIFUSE_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));

@@ -8,7 +8,7 @@ namespace trifuse {
 
 namespace {
 
-/// Without a driver or a GPU, CUDA refuses to count. That is an answer, not an error.
+/// The number of GPUs. Without a driver or a GPU, CUDA returns an error code; this means that there are none.
 struct Count {
   int devices = 0;
   cudaError_t status;
@@ -19,7 +19,7 @@ struct Count {
   }
 };
 
-/// The UUID as nvidia-smi -L writes it.
+/// Returns the UUID as nvidia-smi -L writes it.
 std::string text_of(const cudaUUID_t& uuid) {
   constexpr const char* digits = "0123456789abcdef";
   std::string text = "GPU";

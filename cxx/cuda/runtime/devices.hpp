@@ -10,7 +10,7 @@ namespace trifuse {
 
 /// A GPU that this process may use. CUDA_VISIBLE_DEVICES selects these GPUs.
 struct DeviceInfo {
-  int number;                 ///< as CUDA counts, from 0
+  int number;                 ///< number of the GPU, as CUDA counts, from 0
   std::string name;           ///< e.g. "NVIDIA H200"
   int major, minor;           ///< compute capability, e.g. 9 and 0 for Hopper
   std::int64_t total_memory;  ///< bytes
@@ -21,11 +21,11 @@ struct DeviceInfo {
 /// Makes no CUDA context, so it takes no memory of the GPUs. Throws DeviceError if a GPU does not answer.
 std::vector<DeviceInfo> visible_devices();
 
-/// The number of GPUs in visible_devices().
+/// Returns the number of GPUs in visible_devices().
 int visible_device_count();
 
-/// Bytes that are free now on GPU `number`. Makes that GPU the current one and makes a CUDA context there, so call this
-/// only for a GPU that will be used. Throws DeviceError; without CUDA, UsageError.
+/// Returns the number of bytes that are free now on GPU `number`. Makes that GPU the current one and makes a CUDA
+/// context there, so call this only for a GPU that will be used. Throws DeviceError; without CUDA, UsageError.
 std::int64_t free_device_memory(int number);
 
 /// Returns the memory of GPUs and the pinned memory that this process keeps for its next run (memory_pool.hpp) to the
@@ -43,7 +43,7 @@ class DeviceMemoryKeeper {
   DeviceMemoryKeeper& operator=(const DeviceMemoryKeeper&) = delete;
 };
 
-/// One sentence that says why visible_devices() is empty. Returns an empty string if there are such devices.
+/// Returns a sentence that says why visible_devices() is empty; an empty text if it is not.
 std::string why_no_devices();
 
 }

@@ -24,28 +24,28 @@ class FactorPanelProvider final : public PanelProvider {
  public:
   struct Statistics {
     SlabCache::Statistics slabs;
-    std::int64_t bytes_made = 0;  ///< of packed panels
-    double seconds = 0.0;         ///< on the device; products wait for kernels that run at the same time
+    std::int64_t bytes_made = 0;  ///< bytes of packed panels
+    double seconds = 0.0;         ///< time on the device; products wait for kernels that run at the same time
   };
 
-  /// Belongs to the current device. Provides nothing if the layout of `host` has no factors. `host`: must stay valid.
-  /// `ring`: the ring of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory for rows
-  /// without their amplitudes, PanelDemand::made_rows.
+  /// Makes a provider for the current device. It provides nothing if the layout of `host` has no factors. `host` must
+  /// stay valid. `ring`: the ring of the device. `slab_bytes`: memory for slabs, see slab_bytes(). `row_bytes`: memory
+  /// for rows without their amplitudes, PanelDemand::made_rows.
   FactorPanelProvider(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t slab_bytes,
                       std::int64_t row_bytes);
 
-  /// The slabs, for their exchange with peers.
+  /// Returns the slabs, for their exchange with peers.
   SlabCache& slabs() { return slabs_; }
 
   bool provides(const PanelName& name) const override;
   bool prefetches() const override { return host_.has_others(); }
   void prefetch(const PanelName& name) const override;
-  /// The result does not count slabs that come from peers, see Statistics.
+  /// Makes a panel, see PanelProvider. The result does not count slabs that come from peers, see Statistics.
   std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) override;
 
-  /// Bytes of slabs that were copied from peers so far. Works for a device that has failed, too.
+  /// Returns the number of bytes of slabs that were copied from peers so far. Works for a device that has failed, too.
   std::int64_t bytes_from_peers() const { return slabs_.statistics().peer_bytes; }
-  /// Any thread may call this. The device must be the current one.
+  /// Returns the statistics. Any thread may call this. The device must be the current one.
   Statistics statistics() const;
 
  private:
@@ -54,7 +54,7 @@ class FactorPanelProvider final : public PanelProvider {
     FactorRows rows;
     std::vector<FactorProduct> products;
     std::vector<const double*> slabs;  ///< for each product its first slab, then its second one
-    /// Length of a row with its padding, doubles.
+    /// Returns the length of a row with its padding, doubles.
     std::int64_t stride() const { return SlabShape::even_row(rows.length); }
   };
   /// A part of a panel that is made at once: `holes` of the holes that number the rows first, from `first` on.
@@ -63,8 +63,8 @@ class FactorPanelProvider final : public PanelProvider {
   };
   /// Puts the products of a part on `stream`. They write to `rows_`.
   void multiply(const Making& making, const Part& part, cudaStream_t stream);
-  /// Puts the packing of a part that was multiplied on `stream`. `amplitudes`: of the whole panel. Returns the number
-  /// of bytes that are sent for them.
+  /// Puts the packing of a part that was multiplied on `stream`. `amplitudes`: the amplitudes of the whole panel.
+  /// Returns the number of bytes that are sent for them.
   std::int64_t pack(const PanelName& name, const Packing& part, const Making& making, const Panel& amplitudes, void* to,
                     cudaStream_t stream);
 
@@ -72,7 +72,7 @@ class FactorPanelProvider final : public PanelProvider {
   std::shared_ptr<UploadRing> ring_;
   SlabCache slabs_;
   std::int64_t row_bytes_;
-  DeviceArray<double> rows_;  ///< of a part, before it is packed; see FactorRows
+  DeviceArray<double> rows_;  ///< rows of a part before it is packed, see FactorRows
 
   /// The begin and the end of a production, on the device.
   struct Span {
@@ -82,7 +82,7 @@ class FactorPanelProvider final : public PanelProvider {
   /// Returns the seconds of a span, and waits for its end; 0 if none was recorded.
   static double seconds_of(const Span& span);
   mutable std::mutex mutex_;    ///< guards the members below
-  std::array<Span, 32> spans_;  ///< of the last productions; their times are not in `statistics_`
+  std::array<Span, 32> spans_;  ///< spans of the last productions; their times are not in `statistics_`
   std::size_t next_span_ = 0;
   Statistics statistics_;
 };

@@ -23,7 +23,8 @@ namespace {
 
 using namespace gpu;
 
-/// Fills x [n] with pseudo-random numbers between shift - scale and shift + scale. Zeros would be computed faster.
+/// Fills x [n] with pseudo-random numbers between shift - scale and shift + scale, because zeros would be computed
+/// faster.
 __global__ void fill(double* x, std::size_t n, std::uint64_t seed, double scale, double shift) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -41,7 +42,7 @@ DeviceArray<double> random_array(std::int64_t size, std::uint64_t seed, double s
   return array;
 }
 
-/// Orbital energies eps[orbital] of a task, hartree. Particles have higher energies than holes.
+/// Returns the orbital energies eps[orbital] of a task, hartree. Particles have higher energies than holes.
 DeviceArray<double> random_orbital_energies(const TaskData& task) {
   DeviceArray<double> eps = random_array(task.offset[5] + task.extent[5], 77, 0.5, 0.0);
   fill<<<1, 256>>>(eps.data(), static_cast<std::size_t>(task.offset[3]), 78, 0.5, 2.0);
@@ -58,8 +59,8 @@ double timed(const Event& begin, const Event& end, Function function) {
   return seconds_between(begin, end);
 }
 
-/// Measures `once()` after the clock of the GPU has settled for this work. The clock depends on the power that earlier
-/// work took, for a tenth of a second.
+/// Measures `once()` after the clock of the GPU has settled for this work. For a tenth of a second the clock depends on
+/// the power that earlier work took.
 template <typename Function>
 std::vector<double> settled_times(int repeats, Function once) {
   constexpr double settling = 0.25;
@@ -129,8 +130,8 @@ struct Choice {
   }
 };
 
-/// The packing of a whole panel from rows without gaps, the first position slowest. `positions`: which orbitals its
-/// indices number, positions in `which.extent`.
+/// Returns the packing of a whole panel from rows without gaps, the first position slowest. `positions`: the positions
+/// of its indices in `which.extent`.
 Packing whole_panel(const KernelCase& which, PanelKind kind, const std::array<int, 4>& positions) {
   Packing packing{};
   packing.kind = kind;
@@ -146,7 +147,7 @@ Packing whole_panel(const KernelCase& which, PanelKind kind, const std::array<in
   return packing;
 }
 
-/// A packed panel of random numbers.
+/// Returns a packed panel of random numbers.
 DeviceArray<double> random_panel(const Packing& packing, const OperandFormat& format, std::uint64_t seed) {
   DeviceArray<double> packed(static_cast<std::size_t>(ceil_div(packed_bytes(packing, format), sizeof(double))));
   const DeviceArray<double> raw = random_array(packing.stride[0] * packing.extent[0], seed);

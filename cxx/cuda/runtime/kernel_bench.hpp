@@ -16,19 +16,19 @@ struct KernelCase {
   std::string name;
   std::array<int, 6> extent;  ///< [a, b, c, i, j, k] orbitals of the tiles
   int contracted;             ///< contracted indices of each product, particles and holes together
-  /// Floating-point operations of the products: 2 a b c i j k 9 contracted.
+  /// Returns the number of floating-point operations of the products: 2 a b c i j k 9 contracted.
   double operations() const;
 };
 
-/// The sizes A to E of Kim et al. (ICS 2018, table 2), and long contractions with tiles of 16 to 40 orbitals.
+/// Returns the sizes A to E of Kim et al. (ICS 2018, table 2), and long contractions with tiles of 16 to 40 orbitals.
 std::vector<KernelCase> standard_kernel_cases();
 
 struct KernelTimes {
   std::string kernel;           ///< name of the kernel that was measured
-  std::vector<double> seconds;  ///< of each repetition
+  std::vector<double> seconds;  ///< seconds of each repetition
   std::int64_t cta_tiles;
   double modelled;           ///< modelled time of a multiprocessor, in units of a full CTA tile, see CtaTiling
-  int registers;             ///< of each thread
+  int registers;             ///< registers of each thread
   std::int64_t local_bytes;  ///< bytes of spilled registers of each thread
 };
 
@@ -37,17 +37,18 @@ struct KernelTimes {
 /// run that kernel.
 KernelTimes time_kernel(const KernelCase& which, const std::string& kernel, Precision precision, int repeats,
                         int device = 0);
-/// The name of the kernel that a run would choose.
+/// Returns the name of the kernel that a run would choose.
 std::string chosen_kernel(const KernelCase& which, Precision precision, int device = 0);
-/// Names of the kernels that the device can run, the best first.
+/// Returns the names of the kernels that the device can run, the best first.
 std::vector<std::string> usable_kernels(Precision precision = Precision::fp64, int device = 0);
-/// Names of the kernels among which a run chooses for each task.
+/// Returns the names of the kernels among which a run chooses for each task.
 std::vector<std::string> candidate_kernels(Precision precision, int device = 0);
 
-/// Floating-point operations per second of cuBLAS DGEMM for n x n matrices, median of `repeats` measurements. Returns 0
-/// if cuBLAS cannot be loaded.
+/// Returns the number of floating-point operations per second of cuBLAS DGEMM for n x n matrices, median of `repeats`
+/// measurements. Returns 0 if cuBLAS cannot be loaded.
 double time_cublas_dgemm(int n, int repeats, int device = 0);
-/// Floating-point operations per second of the best FP64 instruction of the device with operands in registers.
+/// Returns the number of floating-point operations per second of the best FP64 instruction of the device with operands
+/// in registers.
 double time_matrix_instruction(int device = 0);
 
 }

@@ -34,7 +34,7 @@ class ArraysInOne {
   DeviceArray<std::byte> device_;
 };
 
-/// What one launch computes: arrays in host memory, whose pointers point into device memory. Shapes as in
+/// What one launch computes: arrays in host memory, whose pointers point into device memory. Shapes are those of
 /// KernelParameters.
 struct LaunchProgram {
   std::vector<TaskData> tasks;
@@ -59,14 +59,14 @@ struct LaunchBuffers {
   Stream stream;                 ///< destroyed first, so that no work uses the memory
 };
 
-/// Returns parameters in which some members are set: those that depend only on the formulation, the number of sides and
-/// the number of sets of disconnected factors.
+/// Returns parameters in which only those members are set that depend on the formulation, the number of sides and the
+/// number of sets.
 KernelParameters base_parameters(SpinFormulation formulation, int sides, int sets);
 
 /// Sends a program to the device, runs it after the work that is already on the stream, and waits.
 ///
-/// `multiprocessors`: their number on the device. `parameters`: orbital energies, omega2, t1 and f_ov factors, and the
-/// numbers of base_parameters(); the program and the buffers provide the other members. Returns the energies [task,
+/// `multiprocessors`: number of multiprocessors of the device. `parameters`: orbital energies, omega2, t1, f_ov, and
+/// the numbers of base_parameters(); the program and the buffers provide the other members. Returns the energies [task,
 /// omega2, sum] in hartree; the span is valid until the next launch with these buffers.
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
                                     bool two_sided, int multiprocessors, KernelParameters parameters,

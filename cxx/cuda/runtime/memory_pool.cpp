@@ -37,8 +37,8 @@ class DevicePool {
     TRIFUSE_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept));
   }
 
-  /// Sets whether the pool keeps all memory that is freed, or only `kept_device_bytes`; then returns what is above this
-  /// limit. Ignores errors.
+  /// Sets whether the pool keeps all memory that is freed, or only `kept_device_bytes`. In the second case returns
+  /// memory above this limit to the driver. Ignores errors.
   void keep_all(bool all) const {
     if (pool_ == nullptr) return;
     std::uint64_t kept = limit(all);
@@ -61,7 +61,7 @@ class DevicePool {
 
   void free(void* data) const { static_cast<void>(pool_ == nullptr ? cudaFree(data) : cudaFreeAsync(data, stream_)); }
 
-  /// Bytes that the pool holds and nobody uses.
+  /// Returns the number of bytes that the pool holds and nobody uses.
   std::int64_t idle_bytes() const {
     if (pool_ == nullptr) return 0;
     std::uint64_t held = 0, used = 0;
@@ -70,7 +70,7 @@ class DevicePool {
     return static_cast<std::int64_t>(held - used);
   }
 
-  /// The most bytes that were in use at one time.
+  /// Returns the most bytes that were in use at one time.
   std::int64_t peak_bytes() const {
     std::uint64_t peak = 0;
     if (pool_ != nullptr) TRIFUSE_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemHigh, &peak));
@@ -84,7 +84,7 @@ class DevicePool {
   }
 
  private:
-  /// Limit for idle memory, bytes.
+  /// Returns the limit for idle memory, bytes.
   std::uint64_t limit(bool keeps_all) const { return keeps_all ? std::numeric_limits<std::uint64_t>::max() : kept_; }
 
   cudaMemPool_t pool_ = nullptr;  ///< null: this GPU has no memory pools, and memory comes from cudaMalloc
@@ -107,8 +107,8 @@ void return_pinned(const PinnedBlock& block) {
 /// The pools of this process. They are never destroyed, because CUDA may be shut down earlier at the end of a process.
 struct Pools {
   std::mutex mutex;
-  std::map<int, DevicePool> devices;  ///< by number of the GPU
-  int keep_all = 0;                   ///< callers that want all memory of GPUs to be kept
+  std::map<int, DevicePool> devices;  ///< key: number of the GPU
+  int keep_all = 0;                   ///< number of callers that want all memory of GPUs to be kept
   PinnedPool pinned;
 };
 
@@ -171,7 +171,7 @@ PinnedBlock allocate_pinned(std::size_t bytes) {
   {
     const std::lock_guard lock(pool.mutex);
     const auto found = pool.idle.lower_bound(bytes);
-    // A block that is much larger is left to a larger array.
+    // A block that is much larger than needed is left to a larger array.
     constexpr std::size_t small = std::size_t{1} << 20;
     if (found != pool.idle.end() && found->first <= 2 * bytes + small) {
       const PinnedBlock block = found->second;

@@ -43,21 +43,21 @@ void free_pinned(const PinnedBlock& block);
 
 /// Memory of a GPU, in bytes.
 struct DeviceMemoryState {
-  std::int64_t free;   ///< that calculations of this process can allocate: free memory and idle memory
-  std::int64_t total;  ///< of the GPU
+  std::int64_t free;   ///< memory that calculations of this process can allocate: free and idle memory
+  std::int64_t total;  ///< memory of the GPU
 };
-/// The memory of the current GPU now.
+/// Returns the memory of the current GPU now.
 DeviceMemoryState device_memory_now();
-/// The most memory of the current GPU that calculations of this process have used at one time, in bytes, without
-/// exported memory and the memory of the driver. 0 if the GPU has no memory pools.
+/// Returns the most memory of the current GPU that calculations of this process have used at one time, in bytes,
+/// without exported memory and the memory of the driver. Returns 0 if the GPU has no memory pools.
 std::int64_t peak_device_memory();
 
 /// Returns all idle memory to the driver.
 void release_idle_memory();
 
-/// Counts the callers that want the process to keep all memory of GPUs that it frees: `change` is 1 or -1. While there
-/// are any, `kept_device_bytes` does not apply. When there are none any more, returns idle memory above this limit.
-/// Ignores errors of GPUs that have failed.
+/// Adds `change`, 1 or -1, to the number of callers that want the process to keep all memory of GPUs that it frees.
+/// While this number is not 0, `kept_device_bytes` does not apply. When it becomes 0, returns idle memory above this
+/// limit to the driver. Ignores errors of GPUs that have failed.
 void keep_all_device_memory(int change);
 
 }

@@ -123,7 +123,7 @@ bool PanelCache::reserve(std::span<const PanelName> names, std::vector<std::int6
     }
     return false;
   }
-  // Panels of one list are used at the same time. Of these the first by name is evicted first.
+  // Panels of one list are used at the same time. Among them the first by name is evicted first.
   std::vector<PanelName> by_name(names.begin(), names.end());
   std::sort(by_name.begin(), by_name.end());
   for (const PanelName& name : by_name) panels_.use(name);
@@ -140,8 +140,8 @@ bool PanelCache::acquire(std::span<const PanelName> names, std::vector<const std
   {
     std::unique_lock lock(state_);
     if (!reserve(names, offsets, missing, lock)) {
-      // No other worker uses a panel. So either gaps between panels of this list are in the way, or the list is too
-      // large. In empty memory there are no gaps.
+      // No other worker uses a panel. So either there are gaps between panels of this list, or the list is too large.
+      // Emptying the memory removes gaps.
       while (evict()) {
       }
       if (!reserve(names, offsets, missing, lock)) return false;

@@ -36,23 +36,23 @@ class PanelCache {
     double seconds_copies = 0.0;  ///< production of panels for tasks, on the device
   };
 
-  /// Belongs to the current device. Takes memory for panels at the first load_owned() or acquire(). `tiles`: the tiles
-  /// of the panels; must stay valid. `bytes`: budget for panels. `providers`: in the order in which they are asked;
-  /// together they provide every panel.
+  /// Makes a cache for the current device. It takes memory for panels at the first load_owned() or acquire(). `tiles`:
+  /// the tiles of the panels; must stay valid. `bytes`: budget for panels. `providers`: in the order in which they are
+  /// asked; together they provide every panel.
   PanelCache(const TileSpace& tiles, SpinFormulation formulation, std::int64_t bytes, Providers providers);
 
   /// Loads the owned panels into an allocation of their own, in the order of `names` and without gaps, and keeps them
   /// to the end. The memory for other panels shrinks accordingly. Returns when the panels are there. Must be called
   /// before acquire(), at most once.
   void load_owned(std::span<const PanelName> names);
-  /// The begin of the owned panels, in device memory.
+  /// Returns the begin of the owned panels, in device memory.
   const std::byte* owned_memory() const { return owned_.data(); }
 
   /// Announces that a panel will be acquired soon. If it is not on the device, its provider may prepare it meanwhile.
   void prefetch(const PanelName& name) const;
-  /// Makes all panels of `names`, which has no repetitions, present on the device. They stay there until release() of
-  /// the same list. Work that is put on `consumer` later waits for panels that are still on their way. Writes the
-  /// panels' addresses to `pointers`, in the order of `names`.
+  /// Makes all panels of `names`, which must have no repetitions, present on the device. They stay there until
+  /// release() of the same list. Work that is put on `consumer` later waits for panels that are still on their way.
+  /// Writes the panels' addresses to `pointers`, in the order of `names`.
   ///
   /// Waits while other workers use too much of the memory. Returns false if the list alone is too large. If it throws,
   /// no panel of the list is in use.
@@ -61,17 +61,18 @@ class PanelCache {
   void release(std::span<const PanelName> names);
 
   Statistics statistics() const;
-  /// What a provider has produced so far. Works for a device that has failed, too.
+  /// Returns what a provider has produced so far. Works for a device that has failed, too.
   ProducedPanels produced_by(const PanelProvider& provider) const;
   std::int64_t capacity() const { return capacity_; }  ///< bytes, owned panels included
-  /// Bytes of exported memory for owned panels.
+  /// Returns the number of bytes of exported memory for owned panels.
   std::int64_t owned_bytes() const { return static_cast<std::int64_t>(owned_.size()); }
-  /// Bytes of device memory that a panel takes.
+  /// Returns the number of bytes of device memory that a panel takes.
   std::int64_t bytes_of(const PanelName& name) const;
 
  private:
-  /// Reserves memory for the panels of `names` that are missing and marks all panels as in use. Returns false and
-  /// marks nothing if there is not enough memory. `offsets` [name]: in the arena. `missing`: indices of `names`.
+  /// Reserves memory for the panels of `names` that are missing and marks all panels as in use. Returns false and marks
+  /// nothing if there is not enough memory. `offsets`: [name] offset in the arena. `missing`: indices of the missing
+  /// panels in `names`.
   bool reserve(std::span<const PanelName> names, std::vector<std::int64_t>& offsets, std::vector<std::size_t>& missing,
                std::unique_lock<std::mutex>& lock);
   /// Evicts the least recently used panel that no list uses. Returns false if there is none.
@@ -79,7 +80,7 @@ class PanelCache {
   /// Allocates `bytes` in the arena; evicts panels or waits for other workers if needed. Returns false if all panels in
   /// use belong to the caller.
   bool make_room(std::int64_t bytes, std::int64_t& offset, std::unique_lock<std::mutex>& lock);
-  /// The device address of an offset of a panel.
+  /// Returns the device address of an offset of a panel.
   std::byte* address(std::int64_t offset) const;
   /// Produces the missing panels of a reserved list, and makes `consumer` wait for all panels of the list.
   void produce_missing(std::span<const PanelName> names, const std::vector<std::int64_t>& offsets,
@@ -95,7 +96,7 @@ class PanelCache {
   PanelSourceList sources_;  ///< the same providers; what they have produced is guarded by `state_`
   std::int64_t capacity_;
   Arena arena_;
-  DeviceArray<std::byte> memory_;   ///< of the arena
+  DeviceArray<std::byte> memory_;   ///< memory of the arena
   ExportedArray<std::byte> owned_;  ///< owned panels
   mutable std::mutex state_;        ///< guards entries, arena and statistics
   std::mutex acquiring_;            ///< held by the worker that acquires panels

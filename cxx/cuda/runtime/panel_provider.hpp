@@ -16,8 +16,8 @@ class PanelProvider : public PanelSource {
   /// this source provides.
   ///
   /// `packing`: the packing of the whole panel. Its strides are those of packing_of() for rows of one double; see
-  /// with_row_stride(). `to`: room for the packed panel, memory of the current device. Returns the number of bytes that
-  /// come from outside the device.
+  /// with_row_stride(). `to`: memory of the current device for the packed panel. Returns the number of bytes that come
+  /// from outside the device.
   virtual std::int64_t produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) = 0;
 };
 

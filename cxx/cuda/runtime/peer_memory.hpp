@@ -31,7 +31,7 @@ class PeerMemory {
   /// device has failed. In the second case CUDA also refuses every other call for the current device.
   static bool copy(std::byte* to, const std::byte* from, std::int64_t bytes, cudaStream_t stream);
 
-  /// The begin of the memory; null if it could not be opened.
+  /// Returns the begin of the memory; null if it could not be opened.
   const std::byte* data() const { return static_cast<const std::byte*>(memory_); }
 
  private:

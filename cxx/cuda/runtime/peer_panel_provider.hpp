@@ -11,8 +11,8 @@ namespace trifuse::gpu {
 /// Copies packed panels from the memory of the GPUs that own them. Provides nothing before set_peers().
 class PeerPanelProvider final : public PanelProvider {
  public:
-  /// From now on, panels are copied from the memory of `peers`: from PanelCache::owned_memory() of each. No worker may
-  /// acquire panels meanwhile.
+  /// Sets the peers. From then on, panels are copied from the memory of `peers`: from PanelCache::owned_memory() of
+  /// each. No worker may acquire panels during the call.
   void set_peers(PeerPanels peers) { peers_ = std::move(peers); }
 
   bool provides(const PanelName& name) const override { return peers_.find(name) != nullptr; }

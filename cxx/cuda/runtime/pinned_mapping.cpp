@@ -22,7 +22,7 @@ std::byte* map_pages(std::size_t bytes) {
   return mapped + before;
 }
 
-/// Lets the system provide all pages, which one thread alone would need longer for.
+/// Makes the system provide all pages, on several threads, because one thread would need longer.
 void touch_pages(std::byte* data, std::size_t bytes) {
   constexpr std::size_t threads = 4, small_page = 4096;
   on_new_threads(threads, [&](std::size_t n) {

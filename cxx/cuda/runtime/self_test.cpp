@@ -25,7 +25,7 @@ namespace {
 /// The self-tests that GPUs of this process have passed.
 class PassedSelfTests {
  public:
-  /// `options`: the tested precision and the kernel that the user named.
+  /// Returns true if a device has passed. `options` has the tested precision and the kernel that the user named.
   bool contains(int device, SpinFormulation formulation, const CudaOptions& options) const {
     const std::lock_guard lock(mutex_);
     return passed_.contains({device, formulation, options.precision, options.kernel});
@@ -34,7 +34,7 @@ class PassedSelfTests {
     const std::lock_guard lock(mutex_);
     passed_.emplace(device, formulation, options.precision, options.kernel);
   }
-  /// The lock of the caller that tests a device now. The reference stays valid.
+  /// Returns the lock of the caller that tests a device now. The reference stays valid.
   std::mutex& test_of(int device) {
     const std::lock_guard lock(mutex_);
     return tests_[device];
@@ -42,7 +42,7 @@ class PassedSelfTests {
 
  private:
   mutable std::mutex mutex_;
-  std::map<int, std::mutex> tests_;  ///< by number of the device
+  std::map<int, std::mutex> tests_;  ///< key: number of the device
   std::set<std::tuple<int, SpinFormulation, Precision, std::string>> passed_;
 };
 

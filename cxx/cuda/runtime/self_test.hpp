@@ -10,14 +10,14 @@
 
 namespace trifuse::gpu {
 
-/// Makes an executor that has its operands and has not been tested. Parameters: as of make_cuda_executor().
+/// Makes an executor that has its operands and has not been tested. Parameters are those of make_cuda_executor().
 using MakeUntested =
     std::function<std::unique_ptr<PanelExecutor>(const Problem&, const TileSpace&, const CudaOptions& options)>;
 
 /// The self-test: compares the energies of a small molecule with the energies from the CPU, task by task. Runs on all
 /// devices of `options` at the same time, but not on devices that have passed it earlier in this process. Returns the
 /// devices that pass, in the order of the options. `formulation`: the form that is tested. `options`: precision, kernel
-/// and `left_out` have the same meaning as for a run. `make`: called on one thread for each device, with that device
+/// and `left_out` have the same meaning as for a run. `make` is called on one thread for each device, with that device
 /// alone.
 ///
 /// Throws DeviceError if a device fails, unless `left_out` gets the reason and another device passes.

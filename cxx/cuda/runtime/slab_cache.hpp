@@ -23,18 +23,18 @@ namespace trifuse::gpu {
 /// On the device a slab is [p, Q, d] or [h, p, Q]. The last index is padded to an even length.
 class SlabCache {
  public:
-  /// Belongs to the current device. Takes its memory at the first load_owned() or bring(). `host`: has the slabs; must
-  /// stay valid. `bytes`: size of the memory, PanelDemand::slabs_at_once or more.
+  /// Makes a cache for the current device. It takes its memory at the first load_owned() or bring(). `host` has the
+  /// slabs and must stay valid. `bytes`: size of the memory, PanelDemand::slabs_at_once or more.
   SlabCache(const PanelStore& host, std::shared_ptr<UploadRing> ring, std::int64_t bytes);
 
   /// Loads the first slabs of a list, as many as fit into `limit` bytes, into an allocation of their own. Returns when
-  /// they are there. Must be called before bring(), at most once. `slabs`: as PanelOwnerMap::panels_of() returns them.
-  /// The allocation is rounded up to a page of 2 MiB, which may exceed the memory of the constructor.
+  /// they are there. Must be called before bring(), at most once. `slabs`: result of PanelOwnerMap::panels_of(). The
+  /// allocation is rounded up to a page of 2 MiB, so it may be larger than the memory given to the constructor.
   void load_owned(std::span<const PanelName> slabs, std::int64_t limit);
-  /// The begin and the size of the owned slabs, in device memory.
+  /// Returns the begin and the size of the owned slabs, in device memory.
   PeerRange owned_memory() const { return {owned_.data(), placement_.owned_bytes()}; }
-  /// From now on, missing slabs are copied from the memory of `peers`: from owned_memory() of each. No worker may
-  /// acquire panels meanwhile.
+  /// Sets the peers. From then on, missing slabs are copied from the memory of `peers`: from owned_memory() of each. No
+  /// worker may acquire panels during the call.
   void set_peers(PeerPanels peers) { placement_.set_peers(std::move(peers)); }
 
   struct Brought {

@@ -8,13 +8,13 @@ namespace trifuse {
 
 namespace {
 
-/// True for GPUs whose FP64 rate is 1/64 of their FP32 rate (8.6, 8.9, 12.0, 12.1), or nearly so (10.3).
+/// Returns true for GPUs whose FP64 rate is 1/64 of their FP32 rate (8.6, 8.9, 12.0, 12.1), or nearly so (10.3).
 bool has_few_fp64_units(const DeviceInfo& device) {
   const int capability = 10 * device.major + device.minor;
   return capability == 86 || capability == 89 || capability == 103 || capability >= 120;
 }
 
-/// A time in the largest unit of which there are at least two.
+/// Returns a time in the largest unit of which there are at least two.
 std::string about(double seconds) {
   constexpr double minute = 60.0, hour = 3600.0;
   if (seconds >= 2.0 * hour) return fmt::format("{:.1f} hours", seconds / hour);

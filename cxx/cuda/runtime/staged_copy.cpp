@@ -30,7 +30,7 @@ class PinnedPair {
     }
   }
 
-  /// A buffer for `doubles` numbers that no copy reads.
+  /// Returns a buffer for `doubles` numbers that no copy reads.
   Slot& next(std::size_t doubles) {
     Slot& slot = slots_[turn_ = 1 - turn_];
     if (slot.sent) TRIFUSE_CUDA(cudaEventSynchronize(*slot.sent));

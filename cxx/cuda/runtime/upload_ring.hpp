@@ -18,7 +18,7 @@ class UploadRing {
   /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot. `slots`: their number.
   UploadRing(std::int64_t slot_bytes, std::int64_t slots);
 
-  /// Doubles that one buffer holds.
+  /// Returns the number of doubles that one buffer holds.
   std::int64_t room() const { return static_cast<std::int64_t>(ring_.front().host.size()); }
   /// Starts a copy of at most room() doubles, for which later work on `stream` waits. Returns the device memory that
   /// receives them. It belongs to the caller until release(), which must follow before the next copy.
