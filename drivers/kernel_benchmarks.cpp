@@ -55,13 +55,13 @@ void energies(benchmark::State& state) {
   input.targets = static_cast<int>(targets);
   input.extent = {tile.particles, tile.particles, tile.particles, tile.holes, tile.holes, tile.holes};
   const std::int64_t size =
-      tile.particles * tile.particles * padded_run(tile.particles) * tile.holes * tile.holes * tile.holes;
+      tile.particles * tile.particles * row_length(tile.particles) * tile.holes * tile.holes * tile.holes;
   std::vector<Buffer> amplitudes;
   for (std::size_t t = 0; t < targets; ++t) {
     amplitudes.push_back(filled(size));
     input.d_left[t] = input.d_right[t] = amplitudes.back().data();
   }
-  const std::vector<double> particles(static_cast<std::size_t>(padded_run(tile.particles)), 1.0);
+  const std::vector<double> particles(static_cast<std::size_t>(row_length(tile.particles)), 1.0);
   const std::vector<double> holes(static_cast<std::size_t>(tile.holes), -1.0);
   input.eps = {particles.data(), particles.data(), particles.data(), holes.data(), holes.data(), holes.data()};
   const std::vector<double> omega2 = {0.0};

@@ -102,10 +102,10 @@ std::string describe_moved(const Prediction& p) {
                         format_bytes(tasks.bytes_from_peers / tasks.gpus),
                         format_bytes((tasks.bytes_sent - tasks.bytes_from_peers) / tasks.gpus));
   }
-  if (p.particle_block > 0) {
+  if (p.particle_group > 0) {
     text += fmt::format(
         "\n             tasks in blocks of {} tile{} of virtual orbitals, so that panels are sent less often",
-        p.particle_block, p.particle_block == 1 ? "" : "s");
+        p.particle_group, p.particle_group == 1 ? "" : "s");
   }
   return text + fmt::format(
                     "\n"
@@ -332,7 +332,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                  {"max_bytes_sent_to_a_gpu", tasks.max_bytes_sent},
                                  {"bytes_needed", json_if(tasks.bytes_needed > 0.0, tasks.bytes_needed)},
                                  {"panels_dropped", tasks.panels_dropped},
-                                 {"particle_block", p.particle_block},
+                                 {"particle_block", p.particle_group},
                                  {"factors",
                                   {{"operations", tasks.made_operations},
                                    {"seconds_of_all_gpus", tasks.making_busy},

@@ -16,14 +16,14 @@ using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, each counte
 /// A row: the numerators of `length` consecutive c of one (i, j, k, a, b). The compiler knows the length, so that loops
 /// consist of full vectors only.
 template <int length>
-struct Run {
+struct Row {
   alignas(64) double singles[6][length];
   alignas(64) double e_bracket_t[length], e_paren_t[length], e_bracket_t_same[length], e_paren_t_same[length];
 };
 
 /// A disconnected term for given i, j, k. The addresses already include these indices.
 struct ResolvedTerm {
-  const double* t1_factor;
+  const double* ov_tensor;
   const double* vvoo;
   double sign;
   int target, particle;
@@ -39,7 +39,7 @@ TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std:
     const auto [q1, q2] = term.vvoo_particles;
     const auto [r1, r2] = term.vvoo_holes;
     const std::int64_t pair_of_holes = x[at(3 + r2)] + in.extent[at(3 + r2)] * x[at(3 + r1)];
-    terms.push_back({term.t1_factor + x[at(3 + term.hole)] * term.t1_factor_stride,
+    terms.push_back({term.ov_tensor + x[at(3 + term.hole)] * term.ov_tensor_stride,
                      term.vvoo + in.extent[at(q1)] * in.extent[at(q2)] * pair_of_holes, term.sign, term.target,
                      term.particle, q1, q2, in.extent[at(q2)]});
   }
@@ -47,15 +47,15 @@ TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std:
 
 /// Computes S of all targets for the row that begins at `x`.
 template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Run<length>& run) {
-  for (int t = 0; t < targets; ++t) std::fill_n(run.singles[t], length, 0.0);
+TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Row<length>& row) {
+  for (int t = 0; t < targets; ++t) std::fill_n(row.singles[t], length, 0.0);
   for (const ResolvedTerm& term : terms) {
     const double* vvoo = term.vvoo + term.second_extent * x[static_cast<std::size_t>(term.first)];
-    double* __restrict s = run.singles[term.target];
+    double* __restrict s = row.singles[term.target];
     const bool c_alone = term.particle == 2;
     const double scale = term.sign * (c_alone ? vvoo[x[static_cast<std::size_t>(term.second)]]
-                                              : term.t1_factor[x[static_cast<std::size_t>(term.particle)]]);
-    const double* __restrict vector = (c_alone ? term.t1_factor : vvoo) + x[2];
+                                              : term.ov_tensor[x[static_cast<std::size_t>(term.particle)]]);
+    const double* __restrict vector = (c_alone ? term.ov_tensor : vvoo) + x[2];
 #pragma omp simd
     for (int c = 0; c < length; ++c) s[c] += scale * vector[c];
   }
@@ -63,16 +63,16 @@ TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, c
 
 /// Computes the numerators of a row. `at`: index of its first element in the targets.
 template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Run<length>& run) {
-  const auto& s = run.singles;
+TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Row<length>& row) {
+  const auto& s = row.singles;
   if constexpr (targets == 1) {
     const double* __restrict left = in.d_left[0] + at;
     const double* __restrict right = in.d_right[0] + at;
 #pragma omp simd
     for (int c = 0; c < length; ++c) {
       const Energies n = spin_orbital_energies(left[c] * right[c], s[0][c] * right[c]);
-      run.e_bracket_t[c] = n.e_bracket_t;
-      run.e_paren_t[c] = n.e_paren_t;
+      row.e_bracket_t[c] = n.e_bracket_t;
+      row.e_paren_t[c] = n.e_paren_t;
     }
   } else {
     const double *l0 = in.d_left[0] + at, *l1 = in.d_left[1] + at, *l2 = in.d_left[2] + at, *l3 = in.d_left[3] + at,
@@ -84,17 +84,17 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ru
       const Numerators n = spin_adapted_numerators({l0[c], l1[c], l2[c], l3[c], l4[c], l5[c]},
                                                    {s[0][c], s[1][c], s[2][c], s[3][c], s[4][c], s[5][c]},
                                                    {r0[c], r1[c], r2[c], r3[c], r4[c], r5[c]});
-      run.e_bracket_t[c] = n.all.e_bracket_t;
-      run.e_paren_t[c] = n.all.e_paren_t;
-      run.e_bracket_t_same[c] = n.same.e_bracket_t;
-      run.e_paren_t_same[c] = n.same.e_paren_t;
+      row.e_bracket_t[c] = n.all.e_bracket_t;
+      row.e_paren_t[c] = n.all.e_paren_t;
+      row.e_bracket_t_same[c] = n.same.e_bracket_t;
+      row.e_paren_t_same[c] = n.same.e_paren_t;
     }
   }
 }
 
 /// Adds the energies of a row. `rest`: Delta - 3 omega2 without the orbital energy of c.
 template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restrict eps_c, double rest,
+TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double* __restrict eps_c, double rest,
                                   TaskEnergy& energy) {
   double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
 #pragma omp simd reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
@@ -103,11 +103,11 @@ TRIFUSE_ALWAYS_INLINE void divide(const Run<length>& run, const double* __restri
     // denominator of zero becomes infinite, which prevents 0/0.
     const double denominator = rest - eps_c[c];
     const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
-    e_bracket_t += run.e_bracket_t[c] * inverse;
-    e_paren_t += run.e_paren_t[c] * inverse;
+    e_bracket_t += row.e_bracket_t[c] * inverse;
+    e_paren_t += row.e_paren_t[c] * inverse;
     if constexpr (targets == 6) {
-      e_bracket_t_same += run.e_bracket_t_same[c] * inverse;
-      e_paren_t_same += run.e_paren_t_same[c] * inverse;
+      e_bracket_t_same += row.e_bracket_t_same[c] * inverse;
+      e_paren_t_same += row.e_paren_t_same[c] * inverse;
     }
   }
   energy.mixed += {e_bracket_t, e_paren_t};
@@ -127,23 +127,23 @@ TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices&
 /// Adds the energies of the row of `length` elements that begins at `at`. `holes`: sum of the orbital energies of i, j,
 /// k.
 template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void sum_run(const EnergyInput& in, const std::vector<ResolvedTerm>& terms, const Indices& x,
+TRIFUSE_ALWAYS_INLINE void sum_row(const EnergyInput& in, const std::vector<ResolvedTerm>& terms, const Indices& x,
                                    std::int64_t at, double holes, std::span<const double> omega2,
                                    std::span<TaskEnergy> energies) {
-  Run<length> run;
-  add_singles<targets>(terms, x, run);
-  numerators<targets>(in, at, run);
+  Row<length> row;
+  add_singles<targets>(terms, x, row);
+  numerators<targets>(in, at, row);
   const auto leave_out = [&](std::int64_t c) {
     const std::int64_t at_c = c - x[2];
     if (at_c < 0 || at_c >= length) return;
-    run.e_bracket_t[at_c] = run.e_paren_t[at_c] = run.e_bracket_t_same[at_c] = run.e_paren_t_same[at_c] = 0.0;
+    row.e_bracket_t[at_c] = row.e_paren_t[at_c] = row.e_bracket_t_same[at_c] = row.e_paren_t_same[at_c] = 0.0;
   };
   const bool ab = in.equal_particles[0] && x[0] == x[1];
   if (in.equal_particles[1] && (targets == 1 || ab)) leave_out(x[1]);
   if (targets == 1 && in.equal_particles[0] && in.equal_particles[1]) leave_out(x[0]);
   const double rest = holes - in.eps[0][x[0]] - in.eps[1][x[1]];
   for (std::size_t w = 0; w < omega2.size(); ++w) {
-    divide<targets>(run, in.eps[2] + x[2], rest - denominator_shift(omega2[w]), energies[w]);
+    divide<targets>(row, in.eps[2] + x[2], rest - denominator_shift(omega2[w]), energies[w]);
   }
 }
 
@@ -151,7 +151,7 @@ template <int targets>
 TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const double> omega2,
                                     std::span<TaskEnergy> energies) {
   const auto& n = in.extent;
-  const std::int64_t padded_c = padded_run(n[2]);
+  const std::int64_t padded_c = row_length(n[2]);
   std::vector<ResolvedTerm> terms;
   terms.reserve(in.singles.size());
   Indices x{};
@@ -170,9 +170,9 @@ TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const doubl
             if (targets == 1 && in.equal_particles[0] && x[0] == x[1]) continue;
             x[2] = 0;
             for (; x[2] + 16 <= padded_c; x[2] += 16) {
-              sum_run<targets, 16>(in, terms, x, at + x[2], holes, omega2, energies);
+              sum_row<targets, 16>(in, terms, x, at + x[2], holes, omega2, energies);
             }
-            if (x[2] < padded_c) sum_run<targets, 8>(in, terms, x, at + x[2], holes, omega2, energies);
+            if (x[2] < padded_c) sum_row<targets, 8>(in, terms, x, at + x[2], holes, omega2, energies);
           }
       }
 }
@@ -201,8 +201,8 @@ void sum_energies(const EnergyInput& in, std::span<const double> omega2, std::sp
     // the same-spin part in `same`.
     if (in.targets == 1 && in.same_spin) std::swap(energy.same, energy.mixed);
     if (in.targets == 6) energy.mixed -= energy.same;
-    energy.same *= in.factor;
-    energy.mixed *= in.factor;
+    energy.same *= in.weight;
+    energy.mixed *= in.weight;
   }
 }
 

@@ -16,14 +16,14 @@ struct SinglesTerm {
   double sign;
   int particle, hole;
   std::array<int, 2> vvoo_particles, vvoo_holes;
-  const double* t1_factor;        ///< ov tensor [h,p] on the term's tiles, part of an array over all orbitals
-  std::int64_t t1_factor_stride;  ///< doubles from one h to the next
+  const double* ov_tensor;        ///< ov tensor [h,p] on the term's tiles, part of an array over all orbitals
+  std::int64_t ov_tensor_stride;  ///< doubles from one h to the next
   const double* vvoo;             ///< block vvoo[h',h'',p',p''] on the term's tiles
 };
 
 /// Returns the length in memory of a row of `n` consecutive c, a multiple of a full vector of 8 doubles. Elements `n`,
 /// `n` + 1, ... of a row are zero in targets. In other arrays they may be any readable numbers.
-constexpr std::int64_t padded_run(std::int64_t n) {
+constexpr std::int64_t row_length(std::int64_t n) {
   return (n + 7) / 8 * 8;
 }
 
@@ -36,7 +36,7 @@ struct EnergyInput {
   std::array<bool, 2> equal_particles{};             ///< true for equal tiles: a = b, b = c
   std::array<bool, 2> equal_holes{};                 ///< true for equal tiles: i = j, j = k
   std::vector<SinglesTerm> singles;
-  double factor = 1.0;     ///< weight of the task
+  double weight = 1.0;     ///< weight of the task
   bool same_spin = false;  ///< spin-orbital formulation: true for a task aaa or bbb
 };
 

@@ -25,9 +25,9 @@ TRIFUSE_ALWAYS_INLINE void contiguous(const double* source, const Six& n, const 
           const double* s = source + x2 * from[2] + x3 * from[3] + x4 * from[4] + x5 * from[5];
           double* t = target + x2 * to[2] + x3 * to[3] + x4 * to[4] + x5 * to[5];
           for (std::int64_t x1 = 0; x1 < n[1]; ++x1, s += from[1], t += to[1]) {
-            const double* __restrict run = s;
-            double* __restrict target_run = t;
-            for (std::int64_t x = 0; x < n[0]; ++x) put<assign>(target_run[x], sign * run[x]);
+            const double* __restrict row = s;
+            double* __restrict target_row = t;
+            for (std::int64_t x = 0; x < n[0]; ++x) put<assign>(target_row[x], sign * row[x]);
           }
         }
 }

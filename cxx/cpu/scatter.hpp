@@ -15,11 +15,11 @@ constexpr Six dense_strides(const Six& extent) {
   return stride;
 }
 
-/// Returns the strides of a, b, c, i, j, k in a target [i,j,k,a,b,c]. `extent`: the extents of a, b, c, i, j, k. `run`:
+/// Returns the strides of a, b, c, i, j, k in a target [i,j,k,a,b,c]. `extent`: the extents of a, b, c, i, j, k. `row`:
 /// number of doubles from one b to the next, at least the extent of c.
-constexpr Six target_strides(const Six& extent, std::int64_t run) {
+constexpr Six target_strides(const Six& extent, std::int64_t row) {
   const auto [a, b, c, i, j, k] = extent;
-  return {b * run, run, 1, a * b * run * k * j, a * b * run * k, a * b * run};
+  return {b * row, row, 1, a * b * row * k * j, a * b * row * k, a * b * row};
 }
 
 /// Computes target[sum_q x_q to_q] += sign * source[sum_q x_q from_q] for all x_q < extent_q. With `assign` it

@@ -14,7 +14,7 @@ namespace {
 /// Returns the size of one target, doubles.
 std::size_t target_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
-  return static_cast<std::size_t>(h * h * h * p * p * padded_run(p));
+  return static_cast<std::size_t>(h * h * h * p * p * row_length(p));
 }
 
 /// Returns the size of a right panel whose rows are copied in another order, doubles.
@@ -79,9 +79,9 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   }
   // Targets are [i,j,k,a,b,c]. Rows of c have padded length.
   const auto [a, b, c, i, j, k] = extent_;
-  const std::int64_t run = padded_run(c);
-  stride_ = target_strides(extent_, run);
-  runs_ = a * b * i * j * k;
+  const std::int64_t row = row_length(c);
+  stride_ = target_strides(extent_, row);
+  rows_ = a * b * i * j * k;
   const bool two_sided = problem_.two_sided();
   build_targets(Side::right);
   if (two_sided) build_targets(Side::left);
@@ -99,7 +99,7 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   }
   input_.equal_particles = {task.particles[0] == task.particles[1], task.particles[1] == task.particles[2]};
   input_.equal_holes = {task.holes[0] == task.holes[1], task.holes[1] == task.holes[2]};
-  input_.factor = task.factor;
+  input_.weight = task.weight;
   input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
   resolve_singles(task);
   sum_energies(input_, problem_.omega2, energies);
@@ -120,10 +120,10 @@ void SubtaskWorker::build_targets(Side side) {
         std::any_of(contractions_.equivalent_targets.begin(), contractions_.equivalent_targets.end(),
                     [&](const EquivalentTarget& x) { return x.target == t; });
     const bool empty = !equivalent && !written_[static_cast<std::size_t>(t)];
-    const std::int64_t run = stride_[1], from = empty ? 0 : extent_[2];
-    if (from == run) continue;
-    for (std::int64_t r = 0; r < runs_; ++r)
-      std::fill(target(t, side) + r * run + from, target(t, side) + (r + 1) * run, 0.0);
+    const std::int64_t row = stride_[1], from = empty ? 0 : extent_[2];
+    if (from == row) continue;
+    for (std::int64_t r = 0; r < rows_; ++r)
+      std::fill(target(t, side) + r * row + from, target(t, side) + (r + 1) * row, 0.0);
   }
   for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
 }
@@ -136,10 +136,10 @@ void SubtaskWorker::multiply_panels(std::int64_t m, std::int64_t n, std::int64_t
 
 void SubtaskWorker::round_target(double* target) {
   constexpr int bits_of_float = 24;
-  const std::int64_t run = stride_[1];
-  for (std::int64_t r = 0; r < runs_; ++r) {
+  const std::int64_t row = stride_[1];
+  for (std::int64_t r = 0; r < rows_; ++r) {
     for (std::int64_t c = 0; c < extent_[2]; ++c)
-      target[r * run + c] = rounded_to_bits<bits_of_float>(target[r * run + c]);
+      target[r * row + c] = rounded_to_bits<bits_of_float>(target[r * row + c]);
   }
 }
 
@@ -234,10 +234,10 @@ void SubtaskWorker::resolve_singles(const Task& task) {
       const auto offset = [&](const std::array<int, 3>& tiles, int position) {
         return space_[tiles[static_cast<std::size_t>(position)]].offset;
       };
-      const double* t1_factor = store.t1_factor(set).data() + offset(task.holes, term.hole) * orbitals +
+      const double* ov_tensor = store.ov_tensor(set).data() + offset(task.holes, term.hole) * orbitals +
                                 offset(task.particles, term.particle);
       input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
-                                term.vvoo_particles, term.vvoo_holes, t1_factor, orbitals, vvoo});
+                                term.vvoo_particles, term.vvoo_holes, ov_tensor, orbitals, vvoo});
     }
   }
 }

@@ -68,7 +68,7 @@ class SubtaskWorker {
   EnergyInput input_;
   std::vector<PanelGuard> vvoo_blocks_;
   Six extent_{}, stride_{};  ///< extents and strides of a, b, c, i, j, k in a target
-  std::int64_t runs_ = 0;    ///< number of rows of c in a target
+  std::int64_t rows_ = 0;    ///< number of rows of c in a target
   std::array<bool, 6> written_{};
   SplitProduct split_product_;
   double operations_ = 0.0;

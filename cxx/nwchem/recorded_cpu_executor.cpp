@@ -29,7 +29,7 @@ class RecordedCpuExecutor final : public RecordedExecutor {
   RecordedCpuExecutor() { use_single_threaded_blas(); }
 
   OperandStore& operands() override { return operands_; }
-  Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
+  Energies execute(const RecordedTask& task, double weight, const std::array<const double*, 6>& eps) override;
 
  private:
   void add_products(const RecordedTask& task, int particle, int hole, const Six& stride);
@@ -72,23 +72,23 @@ void RecordedCpuExecutor::add_products(const RecordedTask& task, int particle, i
   scatter(product_.data(), extent, dense_strides(extent), to, -alone_sign(particle, hole), false, target_.data());
 }
 
-Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
+Energies RecordedCpuExecutor::execute(const RecordedTask& task, double weight,
                                       const std::array<const double*, 6>& eps) {
   check_complete(task);
   // The target is an array [i,j,k,a,b,c] whose rows of c are padded with zeros.
   const auto [a, b, c, i, j, k] = task.extent();
-  const std::int64_t run = padded_run(c), runs = a * b * i * j * k;
-  const Six stride = target_strides(task.extent(), run);
-  target_.reserve(static_cast<std::size_t>(run * runs));
-  product_.reserve(static_cast<std::size_t>(c * runs));
-  std::fill_n(target_.data(), run * runs, 0.0);
+  const std::int64_t row = row_length(c), rows = a * b * i * j * k;
+  const Six stride = target_strides(task.extent(), row);
+  target_.reserve(static_cast<std::size_t>(row * rows));
+  product_.reserve(static_cast<std::size_t>(c * rows));
+  std::fill_n(target_.data(), row * rows, 0.0);
   for (int particle = 0; particle < 3; ++particle) {
     for (int hole = 0; hole < 3; ++hole) add_products(task, particle, hole, stride);
   }
 
-  const auto padding = static_cast<std::size_t>(padded_run(1));
+  const auto padding = static_cast<std::size_t>(row_length(1));
   const std::vector<RecordedTask::Singles> singles = task.singles();
-  // t1 and v2 of each term, with padding, because the sum over a run of c reads beyond its end.
+  // t1 and v2 of each term, with padding, because the sum over a row of c reads beyond its end.
   std::vector<std::vector<double>> factors;
   factors.reserve(2 * singles.size());
   std::array<std::vector<double>, 6> energies;
@@ -126,7 +126,7 @@ Energies RecordedCpuExecutor::execute(const RecordedTask& task, double factor,
                              size(term.particle),
                              vvoo.data()});
   }
-  input.factor = factor;
+  input.weight = weight;
   const double omega2 = 0.0;
   TaskEnergy energy;
   sum_energies(input, {&omega2, 1}, {&energy, 1});

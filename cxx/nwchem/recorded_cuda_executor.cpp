@@ -30,7 +30,7 @@ struct PackingList {
   std::vector<PackingJob> jobs;
   std::vector<std::int64_t> places;  ///< [job] offset of its panel in the array, bytes
   std::vector<PackingSegment> segments;
-  std::vector<OvFactorJob> ov_factors;
+  std::vector<OvTensorJob> ov_tensors;
   std::int64_t bytes = 0;  ///< size of all panels
 
   /// Adds a panel. `extent`: extents of the positions of the Packing. `contracted`: number of contracted indices.
@@ -72,7 +72,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
 
   OperandStore& operands() override { return operands_; }
   void release() override;
-  Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override;
+  Energies execute(const RecordedTask& task, double weight, const std::array<const double*, 6>& eps) override;
 
  private:
   static constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
@@ -104,14 +104,14 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   std::vector<std::size_t> vvoo_;  ///< numbers of the panels of vvoo blocks
   int sets_ = 1;
   DeviceArray<std::byte> packed_;
-  DeviceArray<double> t1_factors_;
+  DeviceArray<double> ov_tensors_;
   ArraysInOne sent_list_;
 };
 
 void RecordedCudaExecutor::check_fits(const RecordedTask& task) {
   // A CTA tile stores numbers of particles in 16 bits and numbers of hole groups in 8 bits.
   constexpr std::int64_t max_particles = std::numeric_limits<std::uint16_t>::max(),
-                         max_holes = std::numeric_limits<std::uint8_t>::max() * hole_block;
+                         max_holes = std::numeric_limits<std::uint8_t>::max() * hole_group_size;
   for (std::size_t q = 0; q < 6; ++q) {
     if (task.extent()[q] <= (q < 3 ? max_particles : max_holes)) continue;
     throw DeviceMemoryError(fmt::format(
@@ -188,7 +188,7 @@ void RecordedCudaExecutor::list_singles(const RecordedTask& task, const TaskData
       const RecordedTask::Singles& one = *calls[static_cast<std::size_t>(set)];
       job.segments = 1;
       list_.segments.push_back({one.vvoo, 0, {one.row[0], one.row[1], one.row[2], one.row[3]}, 0, 0});
-      list_.ov_factors.push_back({one.t1, t1_factors_.data() + std::int64_t{set} * orbitals * orbitals,
+      list_.ov_tensors.push_back({one.t1, ov_tensors_.data() + std::int64_t{set} * orbitals * orbitals,
                                   data.extent[particle], data.extent[3 + hole], data.offset[particle],
                                   data.offset[3 + hole]});
     }
@@ -217,27 +217,27 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   const std::vector<double> no_omega2 = {0.0};
   const PackingJob* jobs = nullptr;
   const PackingSegment* segments = nullptr;
-  const OvFactorJob* ov_factors = nullptr;
+  const OvTensorJob* ov_tensors = nullptr;
   KernelParameters parameters = base_parameters(formulation, 1, sets_);
   sent_list_.add(list_.jobs, jobs);
   sent_list_.add(list_.segments, segments);
-  sent_list_.add(list_.ov_factors, ov_factors);
+  sent_list_.add(list_.ov_tensors, ov_tensors);
   sent_list_.add(energies, parameters.eps);
   sent_list_.add(no_omega2, parameters.omega2);
   sent_list_.send(stream);
   parameters.omega2_count = 1;
   parameters.orbitals = orbitals;
   const std::int64_t table = std::int64_t{orbitals} * orbitals;
-  for (int set = 0; set < sets_; ++set) parameters.ov_factors[set] = t1_factors_.data() + set * table;
+  for (int set = 0; set < sets_; ++set) parameters.ov_tensors[set] = ov_tensors_.data() + set * table;
   TRIFUSE_CUDA(
-      cudaMemsetAsync(t1_factors_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
-  if (!list_.ov_factors.empty())
-    launch_ov_factors(ov_factors, static_cast<int>(list_.ov_factors.size()), orbitals, stream);
+      cudaMemsetAsync(ov_tensors_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
+  if (!list_.ov_tensors.empty())
+    launch_ov_tensors(ov_tensors, static_cast<int>(list_.ov_tensors.size()), orbitals, stream);
   launch_recorded_packing(format(), jobs, static_cast<int>(list_.jobs.size()), segments, stream);
   return parameters;
 }
 
-Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
+Energies RecordedCudaExecutor::execute(const RecordedTask& task, double weight,
                                        const std::array<const double*, 6>& eps) {
   check_complete(task);
   TRIFUSE_CUDA(cudaSetDevice(device_));
@@ -246,7 +246,7 @@ Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
   std::array<std::int32_t, 6> extent{};
   for (std::size_t q = 0; q < 6; ++q) extent[q] = narrow(task.extent()[q]);
   TaskData data = single_task(extent);
-  data.factor = factor;
+  data.weight = weight;
   const std::size_t best = selector_.best({extent[0], extent[1], extent[2]});
   const Kernel& kernel = *kernels_[best];
   program_.clear();
@@ -256,7 +256,7 @@ Energies RecordedCudaExecutor::execute(const RecordedTask& task, double factor,
   list_ = {};
   vvoo_.clear();
   const std::int64_t orbitals = data.offset[5] + data.extent[5];
-  t1_factors_.reserve(static_cast<std::size_t>(max_sets * orbitals * orbitals));
+  ov_tensors_.reserve(static_cast<std::size_t>(max_sets * orbitals * orbitals));
   list_products(task);
   list_singles(task, data);
   const KernelParameters parameters = pack(task, data, eps);

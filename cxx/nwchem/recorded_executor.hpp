@@ -18,10 +18,10 @@ class RecordedExecutor {
   virtual OperandStore& operands() = 0;
   /// Frees the memory of operands and panels. The operand store must be empty.
   virtual void release() {}
-  /// Computes the energies of `task`: sums over all elements of its block, multiplied by `factor`. `eps` [a,b,c,i,j,k]:
+  /// Computes the energies of `task`: sums over all elements of its block, multiplied by `weight`. `eps` [a,b,c,i,j,k]:
   /// orbital energies of each tile, hartree. Throws UsageError if the task is not complete, and InputError if an energy
   /// is not finite. Throws DeviceMemoryError if the task is too large for the device; the operands stay valid.
-  virtual Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) = 0;
+  virtual Energies execute(const RecordedTask& task, double weight, const std::array<const double*, 6>& eps) = 0;
 
  protected:
   /// Throws UsageError if the task is not complete.

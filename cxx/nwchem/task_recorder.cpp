@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 
 namespace trifuse {
 
@@ -96,7 +96,7 @@ Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& s
       host_task_.copy_region_to(task, region);
       std::array<const double*, 6> eps{};
       for (std::size_t q = 0; q < 6; ++q) eps[q] = sum.eps[q] + region.begin[q];
-      const Energies found = executor.execute(task, sum.factor, eps);
+      const Energies found = executor.execute(task, sum.weight, eps);
       task.clear();
       return found;
     } catch (const DeviceMemoryError&) {
@@ -115,10 +115,10 @@ Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& s
   return one + execute_region(second, sum, executor, task);
 }
 
-Energies TaskRecorder::execute_in_regions(double factor, const std::array<const double*, 6>& eps) {
+Energies TaskRecorder::execute_in_regions(double weight, const std::array<const double*, 6>& eps) {
   const RecordedTask::Region whole{{}, host_task_.extent()};
   try {
-    Sum sum{factor, eps, elements_of(whole.extent)};
+    Sum sum{weight, eps, elements_of(whole.extent)};
     return execute_region(whole, sum, *executor_, task_);
   } catch (const DeviceMemoryError& why) {
     if (!std::exchange(warned_of_core_, true)) {
@@ -127,20 +127,20 @@ Energies TaskRecorder::execute_in_regions(double factor, const std::array<const 
   }
   if (!core_) core_ = make_recorded_cpu_executor();
   RecordedTask task(core_->operands());
-  Sum sum{factor, eps, max_elements_on_core};
+  Sum sum{weight, eps, max_elements_on_core};
   return execute_region(whole, sum, *core_, task);
 }
 
-Energies TaskRecorder::execute(double factor, const std::array<const double*, 6>& eps) {
+Energies TaskRecorder::execute(double weight, const std::array<const double*, 6>& eps) {
   return asking_device([&] {
     if (!on_host_) {
       try {
-        return executor_->execute(task_, factor, eps);
+        return executor_->execute(task_, weight, eps);
       } catch (const DeviceMemoryError& why) {
         go_to_host(why);
       }
     }
-    return execute_in_regions(factor, eps);
+    return execute_in_regions(weight, eps);
   });
 }
 

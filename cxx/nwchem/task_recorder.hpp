@@ -32,7 +32,7 @@ class TaskRecorder {
   void begin_doubles(const RecordedTask::Extents& extent);
   void add(const Term& term, const RecordedTask::CallExtents& call, const double* t, const double* v);
   /// Computes the energies of the current task, see RecordedExecutor. The task remains recorded until `clear`.
-  Energies execute(double factor, const std::array<const double*, 6>& eps);
+  Energies execute(double weight, const std::array<const double*, 6>& eps);
   /// Discards the current task.
   void clear();
 
@@ -42,7 +42,7 @@ class TaskRecorder {
  private:
   /// Parameters of all regions of a task.
   struct Sum {
-    double factor;
+    double weight;
     const std::array<const double*, 6>& eps;
     std::int64_t max_elements;  ///< largest region that may be executed at once
   };
@@ -53,7 +53,7 @@ class TaskRecorder {
   auto asking_device(Body body);
   void go_to_host(const DeviceMemoryError& why);
   Energies execute_region(const RecordedTask::Region& region, Sum& sum, RecordedExecutor& executor, RecordedTask& task);
-  Energies execute_in_regions(double factor, const std::array<const double*, 6>& eps);
+  Energies execute_in_regions(double weight, const std::array<const double*, 6>& eps);
 
   std::unique_ptr<RecordedExecutor> executor_;
   std::string where_;

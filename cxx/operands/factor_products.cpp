@@ -19,7 +19,7 @@ ContractedIndex contracted_of(const TileSpace& space, SpinFormulation formulatio
 }
 
 bool made_from_factors(const Method& method, const PanelKey& key) {
-  if (key.kind == PanelKind::vvoo) return method.sets()[key.set].vvoo == VvooFactor::v2;
+  if (key.kind == PanelKind::vvoo) return method.sets()[key.set].vvoo == VvooTensor::v2;
   return key.kind == PanelKind::left || key.kind == PanelKind::right;
 }
 

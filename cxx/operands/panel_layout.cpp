@@ -405,7 +405,7 @@ std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row r
 /// Returns the number of sets whose vvoo blocks are not made from factors.
 std::int64_t stored_sets(const Problem& problem) {
   const auto sets = problem.method.sets();
-  return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooFactor::v2; });
+  return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooTensor::v2; });
 }
 
 }

@@ -381,8 +381,8 @@ bool PanelLoader::write_vvoo(const BlockData& block, std::size_t set) {
   return lands;
 }
 
-void PanelLoader::load_factor(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
-                              double weight, std::vector<double>& factor) {
+void PanelLoader::load_ov_tensor(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
+                                 double weight, std::vector<double>& factor) {
   const TileSpace& space = source.tiles();
   std::vector<double> block;
   const auto n = static_cast<std::size_t>(space.orbitals());
@@ -403,14 +403,14 @@ void PanelLoader::load_factor(const TileSource& source, void (TileSource::*read)
   }
 }
 
-void PanelLoader::load_t1_factors(const Problem& problem, std::span<std::vector<double>> t1_factors) {
+void PanelLoader::load_ov_tensors(const Problem& problem, std::span<std::vector<double>> ov_tensors) {
   const OperandSet left = problem.operands(Side::left);
   for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
     const DisconnectedSet& set = problem.method.sets()[n];
-    if (set.ov == OvFactor::t1) {
-      load_factor(*left.amplitudes, &TileSource::read_t1, set.weight, t1_factors[n]);
+    if (set.ov == OvTensor::t1) {
+      load_ov_tensor(*left.amplitudes, &TileSource::read_t1, set.weight, ov_tensors[n]);
     } else {
-      load_factor(*left.integrals, &TileSource::read_fock, set.weight, t1_factors[n]);
+      load_ov_tensor(*left.integrals, &TileSource::read_fock, set.weight, ov_tensors[n]);
     }
   }
 }
@@ -420,7 +420,7 @@ void PanelLoader::load_vvoo(const Problem& problem) {
   for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
     if (layout_.makes(PanelKey::vvoo(n, {}))) continue;
     const DisconnectedSet& set = problem.method.sets()[n];
-    const bool integrals = set.vvoo == VvooFactor::v2;
+    const bool integrals = set.vvoo == VvooTensor::v2;
     const OperandSet left = problem.operands(Side::left);
     const TileSource& source = integrals ? *left.integrals : *left.amplitudes;
     const auto read = integrals ? &TileSource::read_v2 : &TileSource::read_t2;
@@ -431,7 +431,7 @@ void PanelLoader::load_vvoo(const Problem& problem) {
   }
 }
 
-std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> t1_factors) {
+std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<double>> ov_tensors) {
   const FactorSource* const factors = problem.right->factors();
   const auto held = factors != nullptr ? factors->acquire_factors(nullptr) : nullptr;
   const std::span<const Side> sides = layout_.sides_with_panels(PanelKind::left);
@@ -441,7 +441,7 @@ std::int64_t PanelLoader::load(const Problem& problem, std::span<std::vector<dou
   } else {
     for (const Side& side : sides) load_integrals(*problem.operands(side).integrals, std::span(&side, 1));
   }
-  load_t1_factors(problem, t1_factors);
+  load_ov_tensors(problem, ov_tensors);
   load_vvoo(problem);
   return bytes_read_;
 }

@@ -21,15 +21,15 @@ class PanelLoader {
   /// `max_buffered`: limit for the read buffers of all threads together, in doubles; one block may exceed it.
   PanelLoader(const PanelLayout& layout, const OwnPanels& own, std::int64_t max_buffered)
       : layout_(layout), own_(own), max_buffered_(max_buffered) {}
-  /// Reads the blocks and writes their elements to the panels and to `t1_factors`. Leaves out slabs of factors of two
-  /// particles, see read_slabs_of_ranks(). Requires that the panels and `t1_factors` contain zeros. Returns the number
+  /// Reads the blocks and writes their elements to the panels and to `ov_tensors`. Leaves out slabs of factors of two
+  /// particles, see read_slabs_of_ranks(). Requires that the panels and `ov_tensors` contain zeros. Returns the number
   /// of bytes read from the sources. Passes on exceptions of the sources.
   ///
-  /// `problem`: the problem of `layout`; its sources are read. `t1_factors`: one array for each disconnected set, as
-  /// `PanelStore::t1_factor` returns it.
-  std::int64_t load(const Problem& problem, std::span<std::vector<double>> t1_factors);
-  /// Reads only `t1_factors`, as load() does.
-  void load_t1_factors(const Problem& problem, std::span<std::vector<double>> t1_factors);
+  /// `problem`: the problem of `layout`; its sources are read. `ov_tensors`: one array for each disconnected set, as
+  /// `PanelStore::ov_tensor` returns it.
+  std::int64_t load(const Problem& problem, std::span<std::vector<double>> ov_tensors);
+  /// Reads only `ov_tensors`, as load() does.
+  void load_ov_tensors(const Problem& problem, std::span<std::vector<double>> ov_tensors);
 
  private:
   /// The part of the contracted index to which an index of a block belongs.
@@ -88,8 +88,8 @@ class PanelLoader {
   bool write_vvoo(const BlockData& block, std::size_t set);
   /// Reads all blocks [p,h] by `read`. Writes them, multiplied by `weight`, to `factor`, an array [hole, particle] over
   /// all orbitals.
-  void load_factor(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const, double weight,
-                   std::vector<double>& factor);
+  void load_ov_tensor(const TileSource& source, void (TileSource::*read)(int, int, std::span<double>) const,
+                      double weight, std::vector<double>& factor);
 
   /// A range of orbitals inside one tile of the panels. `in_tile`, `in_block`: its begin, counted from the begin of the
   /// tile and of the block.

@@ -34,7 +34,7 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles)
 
 PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank, std::span<const OperandShare> shares,
                        Buffer alone)
-    : layout_(problem, tiles, shares), own_(layout_, rank), t1_factors_(layout_.sets()), alone_(std::move(alone)) {
+    : layout_(problem, tiles, shares), own_(layout_, rank), ov_tensors_(layout_.sets()), alone_(std::move(alone)) {
   const auto energies = problem.right->orbital_energies();
   eps_.assign(energies.begin(), energies.end());
   eps_.resize(eps_.size() + vector_margin, 0.0);
@@ -60,21 +60,21 @@ void PanelStore::fill(const Problem& problem, std::unique_ptr<SharedArray> array
 std::shared_ptr<const PanelStore> PanelStore::of_small_arrays(const Problem& problem, const TileSpace& tiles) {
   const auto store = std::make_shared<PanelStore>(problem, tiles, 0, PanelLayout::undivided);
   store->has_panels_ = false;
-  store->make_t1_factors();
-  PanelLoader(store->layout_, store->own_, buffered_alone).load_t1_factors(problem, store->t1_factors_);
+  store->make_ov_tensors();
+  PanelLoader(store->layout_, store->own_, buffered_alone).load_ov_tensors(problem, store->ov_tensors_);
   return store;
 }
 
-void PanelStore::make_t1_factors() {
+void PanelStore::make_ov_tensors() {
   const std::int64_t orbitals = tiles().orbitals();
-  for (std::vector<double>& factor : t1_factors_) {
+  for (std::vector<double>& factor : ov_tensors_) {
     factor.assign(static_cast<std::size_t>(orbitals * orbitals + vector_margin), 0.0);
   }
 }
 
 void PanelStore::fill_own(const Problem& problem, std::int64_t max_buffered) {
-  make_t1_factors();
-  bytes_read_ = PanelLoader(layout_, own_, max_buffered).load(problem, t1_factors_);
+  make_ov_tensors();
+  bytes_read_ = PanelLoader(layout_, own_, max_buffered).load(problem, ov_tensors_);
 }
 
 void PanelStore::read_slabs(Communicator* communicator, const Problem& problem, std::int64_t buffer_bytes) {

@@ -34,7 +34,7 @@ class PanelStore {
   /// Throws std::bad_alloc if the memory does not suffice. Passes on exceptions of the tile sources.
   PanelStore(const Problem& problem, const TileSpace& tiles);
 
-  /// Stores only the layout and the small arrays t1_factor() and orbital_energies(), for an executor that reads the
+  /// Stores only the layout and the small arrays ov_tensor() and orbital_energies(), for an executor that reads the
   /// numbers of the panels itself. No panel may be acquired. Parameters and exceptions are those of the constructor.
   static std::shared_ptr<const PanelStore> of_small_arrays(const Problem& problem, const TileSpace& tiles);
 
@@ -86,7 +86,7 @@ class PanelStore {
 
   /// Returns t1, or f_ov in hartree, of set `set` of the method, multiplied by the weight of the set: an array [hole,
   /// particle] over all orbitals, followed by `vector_margin` zeros.
-  std::span<const double> t1_factor(std::size_t set) const { return t1_factors_[set]; }
+  std::span<const double> ov_tensor(std::size_t set) const { return ov_tensors_[set]; }
   /// Returns the orbital energies, [orbitals], hartree, followed by `vector_margin` zeros.
   std::span<const double> orbital_energies() const { return eps_; }
 
@@ -108,12 +108,12 @@ class PanelStore {
   /// Does what fill_slabs() does. `communicator`: null if this process stores all panels.
   void read_slabs(Communicator* communicator, const Problem& problem, std::int64_t buffer_bytes);
   /// Makes room for t1 and f_ov of the sets, and sets them to zero.
-  void make_t1_factors();
+  void make_ov_tensors();
 
   PanelLayout layout_;
   OwnPanels own_;
   std::vector<double> eps_;                      ///< orbital energies, hartree
-  std::vector<std::vector<double>> t1_factors_;  ///< t1_factors_[set]
+  std::vector<std::vector<double>> ov_tensors_;  ///< ov_tensors_[set]
   Buffer alone_;                                 ///< memory of all panels if this process stores them all
   std::unique_ptr<SharedArray> array_;           ///< memory of the panels if several ranks store them
   std::unique_ptr<RemotePanels> others_;         ///< cache of other ranks' panels; null before fetch_others()

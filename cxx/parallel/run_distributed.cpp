@@ -18,14 +18,14 @@ void begin_round(TaskRun& run, RankAssignment& assignment, const std::vector<boo
   Communicator& communicator = *run.settings.communicator;
   const bool computes = assignment.role != RankAssignment::Role::idle;
   const std::int64_t begin = DynamicScheduler::counter_of(communicator);
-  const int wanted_block = run.executor != nullptr ? run.executor->particle_block() : 0;
+  const int wanted_group = run.executor != nullptr ? run.executor->particle_group() : 0;
   const std::array<double, 4> mine = {computes ? assignment.rate : 0.0, computes ? 1.0 : 0.0,
                                       assignment.role == RankAssignment::Role::worker ? 1.0 : 0.0,
-                                      static_cast<double>(wanted_block)};
+                                      static_cast<double>(wanted_group)};
   const std::vector<double> all = allgather(communicator, mine);
   std::vector<double> rates;
   double workers = 0.0, rate_of_workers = 0.0;
-  int block = 0;  // the smallest group size that a rank wants
+  int group = 0;  // the smallest group size that a rank wants
   assignment.total_rate = 0.0;
   for (std::size_t at = 0; at < all.size(); at += mine.size()) {
     rates.push_back(all[at]);
@@ -33,13 +33,13 @@ void begin_round(TaskRun& run, RankAssignment& assignment, const std::vector<boo
     workers += all[at + 2];
     rate_of_workers += all[at + 2] * all[at];
     const int wanted = static_cast<int>(all[at + 3]);
-    if (wanted > 0) block = block > 0 ? std::min(block, wanted) : wanted;
+    if (wanted > 0) group = group > 0 ? std::min(group, wanted) : wanted;
   }
   if (workers == 0.0 && computes) assignment.role = RankAssignment::Role::worker;
   assignment.worker_rate = workers > 0.0 ? rate_of_workers / workers : 0.0;
   run.numbers_of_rest.clear();
   run.progress_before = {0, run.plan.tasks.size(), 0.0, run.plan.total_operations};
-  for (const std::size_t task : blocked_order(run.plan.tasks, run.plan.tiles, block)) {
+  for (const std::size_t task : grouped_order(run.plan.tasks, run.plan.tiles, group)) {
     if (!finished[task]) {
       run.numbers_of_rest.push_back(task);
       continue;

@@ -40,8 +40,8 @@ class Executor {
   /// The default is one task per batch, the most expensive task first.
   virtual std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const;
   /// Returns the size of the particle groups, in tiles, by which the executor would like tasks to be ordered, see
-  /// blocked_order(). 0 means no preference. Ranks that share tasks agree on one size.
-  virtual int particle_block() const { return 0; }
+  /// grouped_order(). 0 means no preference. Ranks that share tasks agree on one size.
+  virtual int particle_group() const { return 0; }
   /// Returns the number of workers that a run should use; 0 means one for each thread of the run.
   virtual int workers() const { return 0; }
   /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.

@@ -91,8 +91,8 @@ TileSizes gpu_tile_sizes(const TileSpace& tiles) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t size = 12; size <= 24; size += cuda_granule) {
     std::int64_t count = 0;
-    for (const OrbitalRun& run : tiles.runs()) {
-      if (space_of(run.orbital_class) == Space::hole) count += (run.size + size - 1) / size;
+    for (const OrbitalRange& range : tiles.ranges()) {
+      if (space_of(range.orbital_class) == Space::hole) count += (range.size + size - 1) / size;
     }
     if (count >= least) continue;
     least = count;

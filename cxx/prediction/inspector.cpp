@@ -8,7 +8,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/slab_shape.hpp"
-#include "cxx/cuda/schedule/split_half_blocks.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 #include "cxx/operands/factor_products.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/parallel/task_run.hpp"

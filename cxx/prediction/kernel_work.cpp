@@ -17,7 +17,7 @@ double expected_cta_tiles(const gpu::TaskProgram& program) {
   constexpr double particle_extent = 6.0;
   double cta_tiles = 1.0;
   for (std::size_t q = 0; q < 6; ++q)
-    cta_tiles *= std::ceil(program.data.extent[q] / (q < 3 ? particle_extent : gpu::hole_block));
+    cta_tiles *= std::ceil(program.data.extent[q] / (q < 3 ? particle_extent : gpu::hole_group_size));
   return cta_tiles;
 }
 
@@ -81,7 +81,7 @@ KernelWork KernelWorkModel::divide(const gpu::TaskProgram& program, std::int64_t
   const int targets = targets_per_side(formulation_);
   for (const gpu::CtaTile& cta_tile : cta_tiles) {
     const int computed = formulation_ == SpinFormulation::spin_adapted
-                             ? gpu::computed_targets(gpu::equal_hole_blocks(program.data, cta_tile))
+                             ? gpu::computed_targets(gpu::equal_hole_groups(program.data, cta_tile))
                              : 1;
     work.executed += full_cta_tile * tiling.cta_tile_cost({cta_tile.warps[0], cta_tile.warps[1], cta_tile.warps[2]}) *
                      static_cast<double>(k_steps) * computed / targets;

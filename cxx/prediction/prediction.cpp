@@ -358,9 +358,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);
   const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, inspection.shape().format);
   prediction.owned_bytes = owned_for_peers(prediction, inspection, demand, nodes);
-  prediction.particle_block =
-      gpu::particle_block(whole_bytes(settings.panel_bytes), whole_bytes(prediction.owned_bytes), demand);
-  settings.particle_block = prediction.particle_block;
+  prediction.particle_group =
+      gpu::particle_group(whole_bytes(settings.panel_bytes), whole_bytes(prediction.owned_bytes), demand);
+  settings.particle_group = prediction.particle_group;
   settings.copy_rate = copy_rate(prediction, nodes, machine);
   settings.slab_bytes = prediction.gpu.slabs;
   settings.slab_rate = rate_from_ranks(prediction, nodes, machine);

@@ -63,7 +63,7 @@ struct Prediction {
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
   double owned_slab_bytes = 0.0;  ///< slabs of factors that each GPU owns for its peers, at most; 0: none
-  int particle_block = 0;         ///< particle tiles of a group of blocked_order(); 0: order of the plan
+  int particle_group = 0;         ///< particle tiles of a group of grouped_order(); 0: order of the plan
   double seconds_checking = 0.0;  ///< check of the input
   /// Times of the start, of planning, of reading operands, and of summing the energies over ranks.
   double seconds_startup = 0.0, seconds_planning = 0.0, seconds_loading = 0.0, seconds_sum = 0.0;

@@ -68,7 +68,7 @@ class Simulator {
  public:
   Simulator(const Plan& plan, const Inspection& inspection, const MachineModel& machine,
             const SimulationSettings& settings)
-      : order_(blocked_order(plan.tasks, plan.tiles, settings.particle_block)),
+      : order_(grouped_order(plan.tasks, plan.tiles, settings.particle_group)),
         inspection_(inspection),
         machine_(machine),
         settings_(settings) {

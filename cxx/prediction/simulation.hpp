@@ -23,7 +23,7 @@ struct SimulationSettings {
   int workers_per_gpu = gpu::max_workers;  ///< host threads that prepare launches of a GPU
   double panel_bytes = 0.0;                ///< memory for panels on each GPU, bytes
   double slab_bytes = 0.0;                 ///< memory for slabs of factors on each GPU, bytes
-  int particle_block = 0;                  ///< size of the particle groups of blocked_order(), tiles
+  int particle_group = 0;                  ///< size of the particle groups of grouped_order(), tiles
   double copy_rate = 0.0;                  ///< bytes per second of panels to each GPU
   double slab_rate = 0.0;                  ///< bytes per second of slabs, and of parts of made panels, to each GPU
   double panels_from_peers = 0.0;          ///< fraction of all panel bytes that comes from other GPUs of the node

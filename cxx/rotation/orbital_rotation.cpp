@@ -18,19 +18,19 @@ namespace trifuse {
 namespace {
 
 /// Returns the Fock matrix of an orbital range, [upper, lower].
-std::vector<double> fock_of(const OrbitalRotation::Run& run, const TileSource& source) {
+std::vector<double> fock_of(const OrbitalRotation::Range& range, const TileSource& source) {
   const TileSpace& space = source.tiles();
-  std::vector<double> matrix(static_cast<std::size_t>(run.size * run.size)), block;
-  const auto in_run = [&](const Tile& tile) {
-    return tile.orbital_class == run.orbital_class && tile.irrep == run.irrep;
+  std::vector<double> matrix(static_cast<std::size_t>(range.size * range.size)), block;
+  const auto in_range = [&](const Tile& tile) {
+    return tile.orbital_class == range.orbital_class && tile.irrep == range.irrep;
   };
   for (const Tile& u : space.tiles()) {
     for (const Tile& l : space.tiles()) {
-      if (!in_run(u) || !in_run(l)) continue;
+      if (!in_range(u) || !in_range(l)) continue;
       block.resize(static_cast<std::size_t>(u.size * l.size));
       source.read_fock(u.partner, l.partner, block);  // a restricted source stores no beta blocks
       copy_matrix(u.size, l.size, block.data(), l.size,
-                  matrix.data() + (u.offset - run.offset) * run.size + (l.offset - run.offset), run.size);
+                  matrix.data() + (u.offset - range.offset) * range.size + (l.offset - range.offset), range.size);
     }
   }
   return matrix;
@@ -62,9 +62,9 @@ OrbitalRotation::OrbitalRotation(const TileSource& fock) {
     for (int irrep = 0; irrep < 8; ++irrep) {
       const auto [offset, size] = fock.tiles().range(orbital_class, irrep);
       if (size == 0) continue;
-      Run& run = runs_.emplace_back(Run{orbital_class, irrep, offset, size, {}});
-      run.vectors = fock_of(run, fock);
-      const std::vector<double> values = diagonalize(run.vectors, size);
+      Range& range = ranges_.emplace_back(Range{orbital_class, irrep, offset, size, {}});
+      range.vectors = fock_of(range, fock);
+      const std::vector<double> values = diagonalize(range.vectors, size);
       energies_.insert(energies_.end(), values.begin(), values.end());
     }
   }
@@ -72,28 +72,28 @@ OrbitalRotation::OrbitalRotation(const TileSource& fock) {
 
 std::vector<std::span<double>> OrbitalRotation::numbers() {
   std::vector<std::span<double>> all = {energies_};
-  for (Run& run : runs_) all.emplace_back(run.vectors);
+  for (Range& range : ranges_) all.emplace_back(range.vectors);
   return all;
 }
 
-std::size_t OrbitalRotation::run_of(const Tile& tile) const {
-  const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const Run& candidate) {
+std::size_t OrbitalRotation::range_of(const Tile& tile) const {
+  const auto range = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& candidate) {
     return candidate.orbital_class == tile.orbital_class && candidate.irrep == tile.irrep;
   });
-  return static_cast<std::size_t>(run - runs_.begin());
+  return static_cast<std::size_t>(range - ranges_.begin());
 }
 
-void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
+void rotate_index(const OrbitalRotation::Range& range, std::int64_t inner, std::int64_t outer, const double* from,
                   double* to) {
-  const auto n = static_cast<int>(run.size);
-  const double* const u = run.vectors.data();
+  const auto n = static_cast<int>(range.size);
+  const double* const u = range.vectors.data();
   if (inner == 1) {
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, static_cast<int>(outer), n, 1.0, u, n, from, n, 0.0, to, n);
     return;
   }
   const auto rows = static_cast<int>(inner);
   for (std::int64_t o = 0; o < outer; ++o) {
-    const std::int64_t at = o * run.size * inner;
+    const std::int64_t at = o * range.size * inner;
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, n, n, 1.0, from + at, rows, u, n, 0.0, to + at, rows);
   }
 }

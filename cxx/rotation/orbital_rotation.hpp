@@ -14,7 +14,7 @@ namespace trifuse {
 class OrbitalRotation {
  public:
   /// All orbitals of one class and one irrep. A rotation mixes only orbitals of the same range.
-  struct Run {
+  struct Range {
     OrbitalClass orbital_class;
     int irrep;
     std::int64_t offset, size;    ///< first orbital in the sorted order, number of orbitals
@@ -24,10 +24,10 @@ class OrbitalRotation {
   /// Diagonalises the Fock matrix of `fock`. Throws InputError if the source has no Fock matrix.
   explicit OrbitalRotation(const TileSource& fock);
 
-  std::span<const Run> runs() const& { return runs_; }
-  void runs() const&& = delete;
-  /// Returns the number in `runs()` of the orbital range to which a tile belongs.
-  std::size_t run_of(const Tile& tile) const;
+  std::span<const Range> ranges() const& { return ranges_; }
+  void ranges() const&& = delete;
+  /// Returns the number in `ranges()` of the orbital range to which a tile belongs.
+  std::size_t range_of(const Tile& tile) const;
   /// Energies of all new orbitals, the eigenvalues, in the sorted order, hartree.
   const std::vector<double>& energies() const { return energies_; }
   /// Gives access to all energies and eigenvectors, so that all ranks can copy the numbers of one rank. Different
@@ -35,16 +35,16 @@ class OrbitalRotation {
   std::vector<std::span<double>> numbers();
 
  private:
-  std::vector<Run> runs_;
+  std::vector<Range> ranges_;
   std::vector<double> energies_;
 };
 
 /// Rotates one index of a tensor: to[outer,new,inner] = sum_old from[outer,old,inner] vectors[new,old].
 ///
-/// `run`: the orbital range of the rotated index. `inner`: product of the extents of all faster indices. `outer`:
+/// `range`: the orbital range of the rotated index. `inner`: product of the extents of all faster indices. `outer`:
 /// product of the extents of all slower indices. `to` and `from` must not overlap. The bits of the result depend only
 /// on the arguments.
-void rotate_index(const OrbitalRotation::Run& run, std::int64_t inner, std::int64_t outer, const double* from,
+void rotate_index(const OrbitalRotation::Range& range, std::int64_t inner, std::int64_t outer, const double* from,
                   double* to);
 
 }

@@ -37,14 +37,14 @@ OrbitalClass stored_class(const TileSpace& tiles, OrbitalClass c) {
 /// Rotates the orbitals of one class in columns [begin, begin + count) of `values`, an array [orbital, width].
 void rotate_rows(const OrbitalRotation& rotation, const TileSpace& tiles, OrbitalClass c, std::int64_t width,
                  std::int64_t begin, std::int64_t count, double* values, Buffer& scratch) {
-  for (const OrbitalRotation::Run& run : rotation.runs()) {
-    if (run.orbital_class != c) continue;
-    double* const first = values + (run.offset - tiles[tiles.first(c)].offset) * width + begin;
-    scratch.reserve(static_cast<std::size_t>(run.size * count));
-    std::fill_n(scratch.data(), run.size * count, 0.0);
-    multiply_add(false, false, run.size, count, run.size, 1.0, run.vectors.data(), run.size, first, width,
+  for (const OrbitalRotation::Range& range : rotation.ranges()) {
+    if (range.orbital_class != c) continue;
+    double* const first = values + (range.offset - tiles[tiles.first(c)].offset) * width + begin;
+    scratch.reserve(static_cast<std::size_t>(range.size * count));
+    std::fill_n(scratch.data(), range.size * count, 0.0);
+    multiply_add(false, false, range.size, count, range.size, 1.0, range.vectors.data(), range.size, first, width,
                  scratch.data(), count);
-    for (std::int64_t n = 0; n < run.size; ++n) std::copy_n(scratch.data() + n * count, count, first + n * width);
+    for (std::int64_t n = 0; n < range.size; ++n) std::copy_n(scratch.data() + n * count, count, first + n * width);
   }
 }
 
@@ -55,11 +55,11 @@ void rotate_columns(const OrbitalRotation& rotation, const TileSpace& tiles, Orb
   const auto size = static_cast<std::size_t>(rows * width);
   scratch.reserve(size);
   std::fill_n(scratch.data(), size, 0.0);
-  for (const OrbitalRotation::Run& run : rotation.runs()) {
-    if (run.orbital_class != c) continue;
-    const std::int64_t begin = run.offset - tiles[tiles.first(c)].offset;
-    multiply_add(false, true, rows, run.size, run.size, 1.0, values + begin, width, run.vectors.data(), run.size,
-                 scratch.data() + begin, width);
+  for (const OrbitalRotation::Range& range : rotation.ranges()) {
+    if (range.orbital_class != c) continue;
+    const std::int64_t begin = range.offset - tiles[tiles.first(c)].offset;
+    multiply_add(false, true, rows, range.size, range.size, 1.0, values + begin, width, range.vectors.data(),
+                 range.size, scratch.data() + begin, width);
   }
   std::copy_n(scratch.data(), size, values);
 }

@@ -29,15 +29,15 @@ std::vector<BlockGroup> groups_of(const TileSpace& space, const BlockIndex& inde
   std::vector<BlockGroup> groups;
   for (std::size_t n = 0; n < index.blocks().size(); ++n) {
     const Block& block = index.blocks()[n];
-    const auto run = [&](std::size_t d) { return rotation.run_of(space[block.tiles[d]]); };
-    const std::array<std::size_t, 2> runs = {run(turned), run(turned + 1)};
+    const auto range = [&](std::size_t d) { return rotation.range_of(space[block.tiles[d]]); };
+    const std::array<std::size_t, 2> ranges = {range(turned), range(turned + 1)};
     const std::array<std::size_t, 4> key = {static_cast<std::size_t>(block.tiles[fixed]),
-                                            static_cast<std::size_t>(block.tiles[fixed + 1]), runs[0], runs[1]};
+                                            static_cast<std::size_t>(block.tiles[fixed + 1]), ranges[0], ranges[1]};
     const auto [found, is_new] = numbers.emplace(key, groups.size());
     if (is_new) {
-      BlockGroup group{runs, {}, {}, 1, 0};
+      BlockGroup group{ranges, {}, {}, 1, 0};
       for (std::size_t d = 0; d < 2; ++d) {
-        group.extent[turned + d] = rotation.runs()[runs[d]].size;
+        group.extent[turned + d] = rotation.ranges()[ranges[d]].size;
         group.extent[fixed + d] = space[block.tiles[fixed + d]].size;
       }
       for (const std::int64_t extent : group.extent) group.doubles *= extent;
@@ -93,13 +93,13 @@ class PairRotation {
     PositionInGroup position{{}, {}, strides_of(group.extent), 0};
     for (std::size_t d = 0; d < 4; ++d) position.extent[d] = tile(block, d).size;
     position.in_block = strides_of(position.extent);
-    for (std::size_t d = 0; d < 2; ++d) position.begin += in_run(group, block, d) * position.in_group[turned_ + d];
+    for (std::size_t d = 0; d < 2; ++d) position.begin += in_range(group, block, d) * position.in_group[turned_ + d];
     return position;
   }
   const Tile& tile(std::size_t block, std::size_t d) const { return space_[index_.blocks()[block].tiles[d]]; }
   /// Returns the first orbital of rotated index `d` of a block, counted from the begin of its orbital range.
-  std::int64_t in_run(const BlockGroup& group, std::size_t block, std::size_t d) const {
-    return tile(block, turned_ + d).offset - rotation_.runs()[group.runs[d]].offset;
+  std::int64_t in_range(const BlockGroup& group, std::size_t block, std::size_t d) const {
+    return tile(block, turned_ + d).offset - rotation_.ranges()[group.ranges[d]].offset;
   }
 
   /// Copies a block to `whole`, the array of its group. If the block with interchanged tiles is not stored, copies that
@@ -108,12 +108,13 @@ class PairRotation {
     PositionInGroup position = position_in_group(group, block);
     copy_box(position.extent, values, position.in_block, whole + position.begin, position.in_group, 1.0);
     const auto [first, second] = std::pair{turned_, turned_ + 1};
-    if (group.runs[0] != group.runs[1] || index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
+    if (group.ranges[0] != group.ranges[1] ||
+        index_.blocks()[block].tiles[first] == index_.blocks()[block].tiles[second]) {
       return;
     }
     // The block with interchanged tiles is not stored, because only its sign differs.
     const std::int64_t begin =
-        in_run(group, block, 1) * position.in_group[first] + in_run(group, block, 0) * position.in_group[second];
+        in_range(group, block, 1) * position.in_group[first] + in_range(group, block, 0) * position.in_group[second];
     std::swap(position.in_group[first], position.in_group[second]);
     copy_box(position.extent, values, position.in_block, whole + begin, position.in_group, -1.0);
   }
@@ -122,9 +123,9 @@ class PairRotation {
   void rotate_pair(const BlockGroup& group, Scratch& scratch) const {
     const auto& n = group.extent;
     const std::int64_t inner = turned_ == 0 ? n[2] * n[3] : 1, outer = turned_ == 0 ? 1 : n[0] * n[1];
-    const auto& [slow, fast] = group.runs;
-    rotate_index(rotation_.runs()[fast], inner, n[turned_] * outer, scratch.group.data(), scratch.turned.data());
-    rotate_index(rotation_.runs()[slow], inner * n[turned_ + 1], outer, scratch.turned.data(), scratch.group.data());
+    const auto& [slow, fast] = group.ranges;
+    rotate_index(rotation_.ranges()[fast], inner, n[turned_] * outer, scratch.group.data(), scratch.turned.data());
+    rotate_index(rotation_.ranges()[slow], inner * n[turned_ + 1], outer, scratch.turned.data(), scratch.group.data());
   }
 
   const TileSpace& space_;
@@ -238,11 +239,11 @@ double RotatedTensor::operations(const TileSpace& tiles, const BlockIndex& index
   for (const Block& block : index.blocks()) {
     for (const IndexPair pair : {IndexPair::lower, IndexPair::upper}) {
       const std::size_t first = first_index(pair);
-      const auto run = [&](std::size_t d) {
+      const auto range = [&](std::size_t d) {
         const Tile& tile = tiles[block.tiles[d]];
         return tiles.range(tile.orbital_class, tile.irrep);
       };
-      const auto one = run(first), other = run(first + 1);
+      const auto one = range(first), other = range(first + 1);
       // If both indices belong to one orbital range, only the block with ascending tiles is stored, but both blocks are
       // rotated.
       const bool stored_for_two = one.offset == other.offset && block.tiles[first] != block.tiles[first + 1];

@@ -22,7 +22,7 @@ namespace trifuse {
 /// a group have the same two tiles in the other pair, and their rotated indices belong to the same two orbital ranges.
 /// Together the blocks form one array, in which the rotated indices cover these ranges.
 struct BlockGroup {
-  std::array<std::size_t, 2> runs;     ///< numbers of the orbital ranges of the two rotated indices
+  std::array<std::size_t, 2> ranges;   ///< numbers of the orbital ranges of the two rotated indices
   std::vector<std::size_t> blocks;     ///< numbers of the blocks in the BlockIndex
   std::array<std::int64_t, 4> extent;  ///< shape of the array
   std::int64_t doubles;                ///< size of the array

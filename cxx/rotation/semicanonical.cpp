@@ -19,8 +19,8 @@ namespace {
 
 /// A matrix in rotated orbitals between two orbital ranges.
 struct RotatedMatrix {
-  const OrbitalRotation::Run* upper = nullptr;
-  const OrbitalRotation::Run* lower = nullptr;
+  const OrbitalRotation::Range* upper = nullptr;
+  const OrbitalRotation::Range* lower = nullptr;
   std::vector<double> values;  ///< [upper orbital, lower orbital]
 };
 /// The matrices by the numbers of their upper and lower orbital range.
@@ -39,11 +39,11 @@ RotatedMatrices rotated_matrices(const TileSource& source, TensorKind tensor, co
   std::vector<double> block;
   for (const Block& b : index.blocks()) {
     const Tile &u = space[b.tiles[0]], &l = space[b.tiles[1]];
-    const std::pair runs{rotation.run_of(u), rotation.run_of(l)};
-    RotatedMatrix& matrix = matrices[runs];
+    const std::pair ranges{rotation.range_of(u), rotation.range_of(l)};
+    RotatedMatrix& matrix = matrices[ranges];
     if (matrix.values.empty()) {
-      matrix.upper = &rotation.runs()[runs.first];
-      matrix.lower = &rotation.runs()[runs.second];
+      matrix.upper = &rotation.ranges()[ranges.first];
+      matrix.lower = &rotation.ranges()[ranges.second];
       matrix.values.resize(static_cast<std::size_t>(matrix.upper->size * matrix.lower->size));
     }
     block.resize(static_cast<std::size_t>(b.size));
@@ -51,7 +51,7 @@ RotatedMatrices rotated_matrices(const TileSource& source, TensorKind tensor, co
     copy_matrix(u.size, l.size, block.data(), l.size, matrix.values.data() + offset_of(matrix, u, l),
                 matrix.lower->size);
   }
-  for (auto& [runs, matrix] : matrices) {
+  for (auto& [ranges, matrix] : matrices) {
     std::vector<double> turned(matrix.values.size());
     rotate_index(*matrix.lower, 1, matrix.upper->size, matrix.values.data(), turned.data());
     rotate_index(*matrix.upper, matrix.lower->size, 1, turned.data(), matrix.values.data());
@@ -62,7 +62,7 @@ RotatedMatrices rotated_matrices(const TileSource& source, TensorKind tensor, co
 /// Copies the block [u, l] of two tiles to `block`.
 void copy_block(const RotatedMatrices& matrices, const OrbitalRotation& rotation, const Tile& u, const Tile& l,
                 std::span<double> block) {
-  const RotatedMatrix& matrix = matrices.at({rotation.run_of(u), rotation.run_of(l)});
+  const RotatedMatrix& matrix = matrices.at({rotation.range_of(u), rotation.range_of(l)});
   copy_matrix(u.size, l.size, matrix.values.data() + offset_of(matrix, u, l), matrix.lower->size, block.data(), l.size);
 }
 

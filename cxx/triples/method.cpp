@@ -51,8 +51,8 @@ std::string journal_text(const Method& method) {
   if (is(ccsd_t_with_fock)) return "fock in singles true";
   std::string text = "disconnected";
   for (const DisconnectedSet& set : method.sets()) {
-    text += fmt::format(" {} {} {}", set.weight, set.ov == OvFactor::t1 ? "t1" : "f_ov",
-                        set.vvoo == VvooFactor::v2 ? "v2" : "t2");
+    text += fmt::format(" {} {} {}", set.weight, set.ov == OvTensor::t1 ? "t1" : "f_ov",
+                        set.vvoo == VvooTensor::v2 ? "v2" : "t2");
   }
   return text;
 }

@@ -31,9 +31,9 @@ constexpr int disconnected_terms(SpinFormulation formulation) {
 }
 
 /// The ov tensor [p,h] of a disconnected term: t1 of the left amplitudes, or f_ov of the Fock matrix, hartree.
-enum class OvFactor : std::uint8_t { t1, f_ov };
+enum class OvTensor : std::uint8_t { t1, f_ov };
 /// The vvoo tensor [p',p'',h',h''] of a disconnected term: integrals v2, hartree, or t2 of the left amplitudes.
-enum class VvooFactor : std::uint8_t { v2, t2 };
+enum class VvooTensor : std::uint8_t { v2, t2 };
 
 /// One set of tensors of the disconnected triples. The set adds
 ///
@@ -41,8 +41,8 @@ enum class VvooFactor : std::uint8_t { v2, t2 };
 ///
 /// to S. The terms and their signs are the singles in terms.hpp.
 struct DisconnectedSet {
-  OvFactor ov;
-  VvooFactor vvoo;
+  OvTensor ov;
+  VvooTensor vvoo;
   double weight = 1.0;
   bool operator==(const DisconnectedSet&) const = default;
 };
@@ -80,7 +80,7 @@ class Method {
   constexpr std::span<const DisconnectedSet> sets() const { return {sets_.data(), set_count_}; }
   /// Returns true if a set has f_ov, so that the Fock matrix is needed.
   constexpr bool needs_fock() const {
-    return std::any_of(sets().begin(), sets().end(), [](const DisconnectedSet& x) { return x.ov == OvFactor::f_ov; });
+    return std::any_of(sets().begin(), sets().end(), [](const DisconnectedSet& x) { return x.ov == OvTensor::f_ov; });
   }
 
  private:
@@ -91,11 +91,11 @@ class Method {
 };
 
 /// The method (T): S = t1 v2.
-inline constexpr Method ccsd_t{"CCSD(T)", "(T)", {{OvFactor::t1, VvooFactor::v2}}};
+inline constexpr Method ccsd_t{"CCSD(T)", "(T)", {{OvTensor::t1, VvooTensor::v2}}};
 /// The method (T) with S = t1 v2 + f_ov t2. The standard (T) has the second term if the reference is semicanonical ROHF
 /// or if the orbitals are not fully converged.
 inline constexpr Method ccsd_t_with_fock{
-    "CCSD(T)", "(T)", {{OvFactor::t1, VvooFactor::v2}, {OvFactor::f_ov, VvooFactor::t2}}};
+    "CCSD(T)", "(T)", {{OvTensor::t1, VvooTensor::v2}, {OvTensor::f_ov, VvooTensor::t2}}};
 
 /// Returns the name of a method with the given amplitudes at one omega2, hartree, e.g. "Lambda-CCSD(T)". `left`: null
 /// if there is one set of amplitudes.

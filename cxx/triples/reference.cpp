@@ -47,7 +47,7 @@ struct Tensors {
   std::vector<double> t1, fock;  ///< [upper orbital, lower orbital] over all orbitals
   Dense4 t2;                     ///< [p,p',h,h']
   Dense4 vvoo, ovoo, vvov;       ///< <p p'||h h'>, <l p||h h'>, <p p'||h d>
-  const std::vector<double>& ov(OvFactor factor) const { return factor == OvFactor::t1 ? t1 : fock; }
+  const std::vector<double>& ov(OvTensor tensor) const { return tensor == OvTensor::t1 ? t1 : fock; }
 };
 
 using Read4 = void (TileSource::*)(int, int, int, int, std::span<double>) const;
@@ -218,7 +218,7 @@ class ReferenceEvaluation::Elements {
         case TermKind::singles: {
           const auto pair = static_cast<std::size_t>(lone_p * x.orbitals + lone_h);
           for (const DisconnectedSet& set : problem_.method.sets()) {
-            sum += set.weight * x.ov(set.ov)[pair] * (set.vvoo == VvooFactor::v2 ? x.vvoo : x.t2)(p1, p2, h1, h2);
+            sum += set.weight * x.ov(set.ov)[pair] * (set.vvoo == VvooTensor::v2 ? x.vvoo : x.t2)(p1, p2, h1, h2);
           }
           s += term.sign * sum;
           break;
@@ -276,7 +276,7 @@ class ReferenceEvaluation::Elements {
       const auto pair = static_cast<std::size_t>(p[factor] * x.orbitals + h[factor]);
       for (const DisconnectedSet& set : problem_.method.sets()) {
         s += set.weight * x.ov(set.ov)[pair] *
-             (set.vvoo == VvooFactor::v2 ? spatial.ovov(h[q1], p[q1], h[q2], p[q2])
+             (set.vvoo == VvooTensor::v2 ? spatial.ovov(h[q1], p[q1], h[q2], p[q2])
                                          : spatial.t(h[q1], h[q2], p[q1], p[q2]));
       }
     }
@@ -301,7 +301,7 @@ class ReferenceEvaluation::Elements {
     const auto e = [&](std::int64_t orbital) { return eps_[static_cast<std::size_t>(orbital)]; };
     const double delta = e(h[0]) + e(h[1]) + e(h[2]) - e(p[0]) - e(p[1]) - e(p[2]);
     for (std::size_t w = 0; w < energies.size(); ++w) {
-      const double scale = task.factor / (delta - denominator_shift(problem_.omega2[w]));
+      const double scale = task.weight / (delta - denominator_shift(problem_.omega2[w]));
       energies[w].same += scale * same;
       energies[w].mixed += scale * (all - same);
     }

@@ -69,7 +69,7 @@ bool task_exists(const TileSpace& space, SpinFormulation formulation, const Trip
 Task make_task(const TileSpace& space, SpinFormulation formulation, const Triple& particles, const Triple& holes) {
   Task task{particles, holes, 1.0 / (multiplicity(particles) * multiplicity(holes)), SpinCase::aab};
   if (formulation == SpinFormulation::spin_adapted) return task;
-  if (space.restricted()) task.factor *= 2.0;
+  if (space.restricted()) task.weight *= 2.0;
   task.spin_case = static_cast<SpinCase>(spin_sum(space, particles) - 3);
   return task;
 }

@@ -35,7 +35,7 @@ struct Task {
   /// 1/6 if three particle tiles are equal, 1/2 if two are equal, and else 1, because a block on equal tiles contains
   /// each excitation several times. The second is the same for holes. The third is 2 for spin orbitals of a restricted
   /// space, which has no tasks abb and bbb, and else 1.
-  double factor;
+  double weight;
   SpinCase spin_case;  ///< aab in the spin-adapted formulation, although such a task contains all spin cases
 };
 

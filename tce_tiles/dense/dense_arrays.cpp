@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 #include "cxx/base/shape_text.hpp"
 
 namespace trifuse {

@@ -67,11 +67,11 @@ class DenseArray {
 
   /// The fastest way to read many small boxes.
   enum class Access {
-    bands,   ///< to read boxes that span the whole last axis, and to keep them
+    strips,  ///< to read boxes that span the whole last axis, and to keep them
     planes,  ///< to read boxes that span the last two axes, and to keep them
     boxes,   ///< to read each box alone: the elements are in memory
   };
-  virtual Access access() const { return Access::bands; }
+  virtual Access access() const { return Access::strips; }
   /// Returns the elements if the array has rank 4 and is in memory as 64-bit floats; else nullopt.
   virtual std::optional<StridedView> view() const { return std::nullopt; }
   /// Returns the elements if the array has rank 4 and the caller holds it on a GPU; else nullopt. The functions above

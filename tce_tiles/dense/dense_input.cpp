@@ -155,15 +155,16 @@ std::int64_t DenseHeader::size(const ArraySpec& spec) const {
   return n;
 }
 
-std::vector<OrbitalRun> DenseHeader::runs() const {
-  std::vector<OrbitalRun> runs;
+std::vector<OrbitalRange> DenseHeader::ranges() const {
+  std::vector<OrbitalRange> ranges;
   for (const OrbitalClass c : orbital_classes) {
     for (const int irrep : irreps[static_cast<std::size_t>(c)]) {
-      if (runs.empty() || runs.back().orbital_class != c || runs.back().irrep != irrep) runs.push_back({c, irrep, 0});
-      ++runs.back().size;
+      if (ranges.empty() || ranges.back().orbital_class != c || ranges.back().irrep != irrep)
+        ranges.push_back({c, irrep, 0});
+      ++ranges.back().size;
     }
   }
-  return runs;
+  return ranges;
 }
 
 DenseHeader read_dense_header(const DenseArrays& arrays, SourceInfo info) {

@@ -38,7 +38,7 @@ struct DenseHeader {
   /// Returns the number of elements of an array. An array without elements may be absent from the file.
   std::int64_t size(const ArraySpec& spec) const;
   /// Returns the orbital ranges: consecutive orbitals of one class and one irrep.
-  std::vector<OrbitalRun> runs() const;
+  std::vector<OrbitalRange> ranges() const;
 };
 
 /// The checksums of an input. They ensure that a run uses the numbers that the check has read.

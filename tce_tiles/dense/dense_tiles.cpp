@@ -78,9 +78,9 @@ class DenseTiles final : public DenseSource {
   DenseTiles(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile, std::int64_t particle_tile,
              std::size_t cache_bytes)
       : input_(std::move(input)),
-        tiles_(TileSpace::partition(header_.runs(), hole_tile, particle_tile, header_.restricted)),
-        // A block may need two bands, and the same thread needs both again for the next block.
-        bands_(static_cast<std::int64_t>(cache_bytes), 2 * static_cast<std::size_t>(available_threads())) {
+        tiles_(TileSpace::partition(header_.ranges(), hole_tile, particle_tile, header_.restricted)),
+        // A block may need two strips, and the same thread needs both again for the next block.
+        strips_(static_cast<std::int64_t>(cache_bytes), 2 * static_cast<std::size_t>(available_threads())) {
     for (const auto& energies : header_.energies) energies_.insert(energies_.end(), energies.begin(), energies.end());
     for (const ArraySpec& spec : amplitude_arrays(header_.restricted)) add_array(spec);
     if (const auto integrals = present_integrals(arrays_of_input_, header_)) {
@@ -178,8 +178,8 @@ class DenseTiles final : public DenseSource {
                                    const TargetBlock& target) const;
   void add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
                   const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const;
-  BufferCache::Use band(const Array& array, const std::array<std::int64_t, 3>& offset,
-                        const std::array<std::int64_t, 3>& count) const;
+  BufferCache::Use strip(const Array& array, const std::array<std::int64_t, 3>& offset,
+                         const std::array<std::int64_t, 3>& count) const;
 
   std::shared_ptr<const DenseInput> input_;
   const DenseArrays& arrays_of_input_ = *input_->arrays;
@@ -191,8 +191,8 @@ class DenseTiles final : public DenseSource {
   std::array<std::vector<double>, 2> fock_;
   bool has_integrals_ = false;
   bool has_fock_ = false;
-  std::int64_t elements_ = 0;  ///< of all arrays
-  mutable BufferCache bands_;  ///< by the number of their first element
+  std::int64_t elements_ = 0;   ///< of all arrays
+  mutable BufferCache strips_;  ///< by the number of their first element
 };
 
 void DenseTiles::read_fock(int g6, int g5, std::span<double> block) const {
@@ -342,8 +342,8 @@ const DenseArray& DenseTiles::add_from_array(const Array& array, const std::arra
     return data;
   }
   const std::int64_t row = data.shape()[3];
-  const BufferCache::Use bands = band(array, {offset[0], offset[1], offset[2]}, {count[0], count[1], count[2]});
-  add_box({bands.data() + offset[3], strides_of({count[0], count[1], count[2], row})}, count, sign, into);
+  const BufferCache::Use strips = strip(array, {offset[0], offset[1], offset[2]}, {count[0], count[1], count[2]});
+  add_box({strips.data() + offset[3], strides_of({count[0], count[1], count[2], row})}, count, sign, into);
   return data;
 }
 
@@ -355,24 +355,24 @@ void DenseTiles::add_planes(const Array& array, const std::array<std::int64_t, 4
   for (std::int64_t i = 0; i < count[0]; ++i) {
     for (std::int64_t a = 0; a < count[1]; a += planes_of_band) {
       const std::int64_t planes = std::min(planes_of_band, count[1] - a);
-      const BufferCache::Use bands = band(array, {offset[0] + i, offset[1] + a, 0}, {1, planes, rows});
+      const BufferCache::Use strips = strip(array, {offset[0] + i, offset[1] + a, 0}, {1, planes, rows});
       TargetBox part = target;
       part.first += i * target.stride[0] + a * target.stride[1];
-      add_box({bands.data() + offset[2] * row + offset[3], strides_of({1, planes, rows, row})},
+      add_box({strips.data() + offset[2] * row + offset[3], strides_of({1, planes, rows, row})},
               {1, planes, count[2], count[3]}, sign, part);
     }
   }
 }
 
-/// Returns a band: the box of `count` elements from `offset` on along the first three axes, and the whole last axis. A
-/// block needs only a few neighbouring elements of each row, but a band consists of few and long runs of a file, and
+/// Returns a strip: the box of `count` elements from `offset` on along the first three axes, and the whole last axis. A
+/// block needs only a few neighbouring elements of each row, but a strip consists of few and long runs of a file, and
 /// other blocks need its other elements. For one `offset` the caller always uses the same `count`. Throws InputError if
 /// a value is not finite.
-BufferCache::Use DenseTiles::band(const Array& array, const std::array<std::int64_t, 3>& offset,
-                                  const std::array<std::int64_t, 3>& count) const {
+BufferCache::Use DenseTiles::strip(const Array& array, const std::array<std::int64_t, 3>& offset,
+                                   const std::array<std::int64_t, 3>& count) const {
   const auto shape = array.data->shape();
   const std::int64_t first = ((offset[0] * shape[1] + offset[1]) * shape[2] + offset[2]) * shape[3];
-  return bands_.get(array.first + first, count[0] * count[1] * count[2] * shape[3], [&](std::span<double> values) {
+  return strips_.get(array.first + first, count[0] * count[1] * count[2] * shape[3], [&](std::span<double> values) {
     array.data->read(std::array{offset[0], offset[1], offset[2], std::int64_t{0}},
                      std::array{count[0], count[1], count[2], shape[3]}, values);
     check_finite(values, array.data->label());

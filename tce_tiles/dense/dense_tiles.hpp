@@ -12,7 +12,7 @@ namespace trifuse {
 inline constexpr std::int64_t dense_hole_tile = 4, dense_particle_tile = 32;
 
 /// Default memory for recently read parts of an input, in bytes.
-inline constexpr std::size_t default_band_cache_bytes = std::size_t{256} << 20;
+inline constexpr std::size_t default_strip_cache_bytes = std::size_t{256} << 20;
 
 /// Makes a source of an open input. Tiles of holes have at most `hole_tile` orbitals, tiles of particles
 /// `particle_tile`.
@@ -22,6 +22,7 @@ inline constexpr std::size_t default_band_cache_bytes = std::size_t{256} << 20;
 /// {h p|h h} and {p p|h p}, and {h p|h p} if the input has oovv. The source is thread-safe. It keeps about
 /// `cache_bytes` bytes of recently read data in memory. Throws UsageError if a tile size is below 1.
 std::unique_ptr<DenseSource> open_dense(std::shared_ptr<const DenseInput> input, std::int64_t hole_tile,
-                                        std::int64_t particle_tile, std::size_t cache_bytes = default_band_cache_bytes);
+                                        std::int64_t particle_tile,
+                                        std::size_t cache_bytes = default_strip_cache_bytes);
 
 }

@@ -91,7 +91,7 @@ void compute_checksums(const std::vector<BlockRange<Dataset>>& ranges, int threa
     const BlockRange<Dataset>& range = ranges[n];
     buffer.reserve(static_cast<std::size_t>(range.size));
     const std::span<double> values = buffer.span().first(static_cast<std::size_t>(range.size));
-    range.dataset->read_run(range.first, values);
+    range.dataset->read_piece(range.first, values);
     std::size_t at = range.at;
     for (const std::uint32_t sum : range.sums->compute(values)) store(at++, sum);
   });

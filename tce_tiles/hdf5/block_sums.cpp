@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "tce_tiles/hdf5/hdf5_file.hpp"
@@ -106,26 +106,26 @@ void BlockSums::refuse(std::int64_t block) const {
 
 void BlockSums::read(const Hdf5Dataset& dataset, std::span<const std::int64_t> offset,
                      std::span<const std::int64_t> count, std::span<double> out) const {
-  BoxRuns runs(dataset.shape(), offset, count);
-  const std::int64_t run = runs.length();
+  BoxPieces pieces(dataset.shape(), offset, count);
+  const std::int64_t piece = pieces.length();
   thread_local Buffer scratch;
   // Pieces of the box that touch the same block or neighbouring blocks are read together.
   const std::int64_t max_blocks = std::max<std::int64_t>(1, doubles_per_read / block_);
   std::int64_t done = 0;
-  while (done < runs.count()) {
-    const std::int64_t begin = runs.first();
-    if (run >= doubles_per_read) {
-      read_run(dataset, begin, out.subspan(static_cast<std::size_t>(done * run), static_cast<std::size_t>(run)));
+  while (done < pieces.count()) {
+    const std::int64_t begin = pieces.first();
+    if (piece >= doubles_per_read) {
+      read_piece(dataset, begin, out.subspan(static_cast<std::size_t>(done * piece), static_cast<std::size_t>(piece)));
       ++done;
-      runs.next();
+      pieces.next();
       continue;
     }
     const std::int64_t first = begin / block_;
-    std::int64_t last = (begin + run - 1) / block_, together = 1;
-    BoxRuns ahead = runs;
-    while (done + together < runs.count()) {
+    std::int64_t last = (begin + piece - 1) / block_, together = 1;
+    BoxPieces ahead = pieces;
+    while (done + together < pieces.count()) {
       ahead.next();
-      const std::int64_t end_block = (ahead.first() + run - 1) / block_;
+      const std::int64_t end_block = (ahead.first() + piece - 1) / block_;
       if (ahead.first() / block_ > last + 1 || end_block - first >= max_blocks) break;
       last = end_block;
       ++together;
@@ -133,15 +133,15 @@ void BlockSums::read(const Hdf5Dataset& dataset, std::span<const std::int64_t> o
     const std::int64_t from = first * block_, to = std::min((last + 1) * block_, size_);
     scratch.reserve(static_cast<std::size_t>(to - from));
     const std::span<double> blocks = scratch.span().first(static_cast<std::size_t>(to - from));
-    dataset.read_run(from, blocks);
+    dataset.read_piece(from, blocks);
     verify(first, blocks);
-    for (std::int64_t n = 0; n < together; ++n, ++done, runs.next()) {
-      std::copy_n(blocks.data() + (runs.first() - from), run, out.data() + done * run);
+    for (std::int64_t n = 0; n < together; ++n, ++done, pieces.next()) {
+      std::copy_n(blocks.data() + (pieces.first() - from), piece, out.data() + done * piece);
     }
   }
 }
 
-void BlockSums::read_run(const Hdf5Dataset& dataset, std::int64_t first, std::span<double> out) const {
+void BlockSums::read_piece(const Hdf5Dataset& dataset, std::int64_t first, std::span<double> out) const {
   thread_local Buffer scratch;
   const std::int64_t step = std::max<std::int64_t>(1, doubles_per_read / block_) * block_;
   const std::int64_t end = first + std::ssize(out);
@@ -154,13 +154,13 @@ void BlockSums::read_run(const Hdf5Dataset& dataset, std::int64_t first, std::sp
     const bool whole = begin == first && stop >= block_end;
     if (whole) {
       const std::span<double> into = out.first(static_cast<std::size_t>(stop - first));
-      dataset.read_run(first, into);
+      dataset.read_piece(first, into);
       verify(first / block_, into);
     } else {
       stop = std::min(end, block_end);
       scratch.reserve(static_cast<std::size_t>(block_end - begin));
       const std::span<double> values = scratch.span().first(static_cast<std::size_t>(block_end - begin));
-      dataset.read_run(begin, values);
+      dataset.read_piece(begin, values);
       verify(begin / block_, values);
       std::copy_n(values.data() + (first - begin), stop - first, out.data());
     }

@@ -59,7 +59,7 @@ class BlockSums {
   [[noreturn]] void refuse(std::int64_t block) const;
   /// Reads consecutive elements from element `first` on. It reads a block into scratch memory only if `out` holds a
   /// part of the block.
-  void read_run(const Hdf5Dataset& dataset, std::int64_t first, std::span<double> out) const;
+  void read_piece(const Hdf5Dataset& dataset, std::int64_t first, std::span<double> out) const;
 
   const std::string path_, dataset_;
   const std::int64_t size_, block_;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/shape_text.hpp"
 #include "tce_tiles/hdf5/block_sums.hpp"
@@ -15,8 +15,8 @@
 namespace trifuse {
 namespace {
 
-/// `read_plain_box` reads runs of fewer than `least_run` elements through a window of `window_elements` elements.
-constexpr std::int64_t least_run = 256, window_elements = 512;
+/// `read_plain_box` reads pieces of fewer than `least_piece` elements through a window of `window_elements` elements.
+constexpr std::int64_t least_piece = 256, window_elements = 512;
 constexpr std::size_t piece_bytes = 65536;
 
 }
@@ -37,7 +37,7 @@ void Hdf5Dataset::read(std::span<const std::int64_t> offset, std::span<const std
                        std::span<double> out) const {
   if (out.empty()) return;
   if (!sums_) return read_unverified(offset, count, out);
-  if (sums_->known() && BoxRuns::inside(shape(), offset, count)) return sums_->read(*this, offset, count, out);
+  if (sums_->known() && BoxPieces::inside(shape(), offset, count)) return sums_->read(*this, offset, count, out);
   read_unverified(offset, count, out);
   // The caller now has the whole array. A later read must not deliver other numbers.
   if (std::ssize(out) == size()) sums_->set(sums_->compute(out), BlockSums::Origin::read);
@@ -49,7 +49,7 @@ void Hdf5Dataset::read_all(std::span<double> out) const {
 
 void Hdf5Dataset::read_unverified(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                                   std::span<double> out) const {
-  if (!BoxRuns::inside(shape(), offset, count) || elements_of(count) != std::ssize(out)) {
+  if (!BoxPieces::inside(shape(), offset, count) || elements_of(count) != std::ssize(out)) {
     throw InputError(fmt::format("{}: reading dataset '{}' failed (the box from {} on, {} elements, is not inside {}).",
                                  file_->file().path(), name_, shape_text(offset), shape_text(count),
                                  shape_text(shape())));
@@ -59,24 +59,24 @@ void Hdf5Dataset::read_unverified(std::span<const std::int64_t> offset, std::spa
 
 void Hdf5Dataset::read_plain_box(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                                  std::span<double> out) const {
-  BoxRuns runs(shape(), offset, count);
-  const std::int64_t run = runs.length(), all = size();
-  const bool together = run < least_run && runs.count() > 1;
+  BoxPieces pieces(shape(), offset, count);
+  const std::int64_t piece = pieces.length(), all = size();
+  const bool together = piece < least_piece && pieces.count() > 1;
   std::vector<double> window;
   std::int64_t window_begin = 0;
-  for (std::int64_t n = 0; n < runs.count(); ++n, runs.next()) {
-    const std::span<double> into = out.subspan(static_cast<std::size_t>(n * run), static_cast<std::size_t>(run));
-    const std::int64_t first = runs.first();
+  for (std::int64_t n = 0; n < pieces.count(); ++n, pieces.next()) {
+    const std::span<double> into = out.subspan(static_cast<std::size_t>(n * piece), static_cast<std::size_t>(piece));
+    const std::int64_t first = pieces.first();
     if (!together) {
       read_plain_run(first, into);
       continue;
     }
-    if (first < window_begin || first + run > window_begin + std::ssize(window)) {
+    if (first < window_begin || first + piece > window_begin + std::ssize(window)) {
       window_begin = first;
       window.resize(static_cast<std::size_t>(std::min(window_elements, all - first)));
       read_plain_run(first, window);
     }
-    std::copy_n(window.begin() + (first - window_begin), run, into.begin());
+    std::copy_n(window.begin() + (first - window_begin), piece, into.begin());
   }
 }
 
@@ -106,9 +106,9 @@ void Hdf5Dataset::read_plain_run(std::int64_t first, std::span<double> out) cons
                                file_->file().path(), name_, why));
 }
 
-void Hdf5Dataset::read_run(std::int64_t first, std::span<double> out) const {
+void Hdf5Dataset::read_piece(std::int64_t first, std::span<double> out) const {
   if (!chunks_) return read_plain_run(first, out);
-  for_each_box_of_run(shape(), first, std::ssize(out), [&](const auto& offset, const auto& count, std::int64_t box) {
+  for_each_box_of_piece(shape(), first, std::ssize(out), [&](const auto& offset, const auto& count, std::int64_t box) {
     chunks_->read(offset, count, out.first(static_cast<std::size_t>(box)));
     out = out.subspan(static_cast<std::size_t>(box));
   });

@@ -40,7 +40,7 @@ class Hdf5Dataset {
   void read_all(std::span<double> out) const;
   /// Reads consecutive elements in C order, from element number `first` on, as they are in the file now. Does not
   /// compare checksums. Throws InputError if the file is damaged.
-  void read_run(std::int64_t first, std::span<double> out) const;
+  void read_piece(std::int64_t first, std::span<double> out) const;
 
  private:
   void read_unverified(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <type_traits>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 #include "cxx/base/error.hpp"
 
 namespace trifuse {
@@ -232,8 +232,8 @@ void Hdf5NewDataset::write(std::span<const std::int64_t> offset, std::span<const
   if (!values.empty()) transfer(offset, count, nullptr, values.data());
 }
 
-void Hdf5NewDataset::read_run(std::int64_t first, std::span<double> out) const {
-  for_each_box_of_run(shape_, first, std::ssize(out), [&](const auto& offset, const auto& count, std::int64_t box) {
+void Hdf5NewDataset::read_piece(std::int64_t first, std::span<double> out) const {
+  for_each_box_of_piece(shape_, first, std::ssize(out), [&](const auto& offset, const auto& count, std::int64_t box) {
     transfer(offset, count, out.data(), nullptr);
     out = out.subspan(static_cast<std::size_t>(box));
   });

@@ -55,7 +55,7 @@ class Hdf5NewDataset {
   void write(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
              std::span<const double> values) const;
   /// Reads back consecutive elements in C order, from element number `first` on.
-  void read_run(std::int64_t first, std::span<double> out) const;
+  void read_piece(std::int64_t first, std::span<double> out) const;
 
  private:
   friend class Hdf5Writer;

@@ -42,12 +42,12 @@ void add_fitting(const RebuildRequest& request, const OrbitalCounts& counts, Ref
   const bool spatial = reference == Reference::rhf || (reference == Reference::rohf && split == open);
   const bool spin_orbital = !split;
   std::int64_t longest = 1;
-  for (const OrbitalRun& run : sorted.runs) longest = std::max(longest, run.size);
+  for (const OrbitalRange& range : sorted.ranges) longest = std::max(longest, range.size);
   const std::int64_t least = request.tile_size ? *request.tile_size : 1;
   const std::int64_t most = request.tile_size ? *request.tile_size : longest;
   TileSpace previous;
   for (std::int64_t size = least; size <= most; ++size) {
-    const TileSpace space = TileSpace::partition(sorted.runs, size, size, reference == Reference::rhf);
+    const TileSpace space = TileSpace::partition(sorted.ranges, size, size, reference == Reference::rhf);
     if (space == previous) continue;
     previous = space;
     const bool known = std::any_of(found.begin(), found.end(), [&](const RebuiltTiles& f) { return f.space == space; });

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/shape_text.hpp"
@@ -37,7 +37,7 @@ std::size_t bytes_of(CallerArray::Type type) {
 /// Throws std::logic_error unless a box of this size lies inside the array.
 void check_box(const DenseArray& array, std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                std::span<const double> out) {
-  if (BoxRuns::inside(array.shape(), offset, count) && elements_of(count) == std::ssize(out)) return;
+  if (BoxPieces::inside(array.shape(), offset, count) && elements_of(count) == std::ssize(out)) return;
   throw std::logic_error(fmt::format("The box from {} on, {} elements, is not inside array '{}' of shape {}.",
                                      shape_text(offset), shape_text(count), array.name(), array.text_of_shape()));
 }

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 
 namespace trifuse {
 

@@ -47,15 +47,15 @@ SyntheticNumbers::SyntheticNumbers(const SyntheticMolecule& molecule)
     throw UsageError(
         fmt::format("A made-up molecule may have at most {} spin orbitals; give fewer.", max_spin_orbitals));
   }
-  std::vector<OrbitalRun> runs;
+  std::vector<OrbitalRange> ranges;
   for (const OrbitalClass c : orbital_classes) {
     const std::int64_t n = count[static_cast<std::size_t>(c)];
     for (int x = 0; x < molecule.irreps; ++x) {
       const std::int64_t size = orbitals_before(molecule, n, x + 1) - orbitals_before(molecule, n, x);
-      if (size > 0) runs.push_back({c, x, size});
+      if (size > 0) ranges.push_back({c, x, size});
     }
   }
-  space_ = TileSpace::partition(runs, molecule.hole_tile, molecule.particle_tile, restricted);
+  space_ = TileSpace::partition(ranges, molecule.hole_tile, molecule.particle_tile, restricted);
   // Each spatial orbital has a number, its identity. A beta orbital shares the identity of its alpha partner only in a
   // restricted space.
   for (int t = 0; t < space_.size(); ++t) {

@@ -89,13 +89,13 @@ TileSpace::TileSpace(std::vector<Tile> tiles, bool restricted) : tiles_(std::mov
   }
 }
 
-TileSpace TileSpace::partition(std::span<const OrbitalRun> runs, std::int64_t hole_size, std::int64_t particle_size,
+TileSpace TileSpace::partition(std::span<const OrbitalRange> ranges, std::int64_t hole_size, std::int64_t particle_size,
                                bool restricted) {
   std::vector<Tile> tiles;
-  for (const OrbitalRun& run : runs) {
-    const std::int64_t tile_size = space_of(run.orbital_class) == Space::hole ? hole_size : particle_size;
-    for (const std::int64_t size : divide_into_tiles(run.size, tile_size)) {
-      tiles.push_back({run.orbital_class, run.irrep, size, 0, 0});
+  for (const OrbitalRange& range : ranges) {
+    const std::int64_t tile_size = space_of(range.orbital_class) == Space::hole ? hole_size : particle_size;
+    for (const std::int64_t size : divide_into_tiles(range.size, tile_size)) {
+      tiles.push_back({range.orbital_class, range.irrep, size, 0, 0});
     }
   }
   return TileSpace(std::move(tiles), restricted);
@@ -113,25 +113,25 @@ std::int64_t TileSpace::largest_tile() const {
   return largest;
 }
 
-std::vector<OrbitalRun> TileSpace::runs() const {
-  std::vector<OrbitalRun> runs;
+std::vector<OrbitalRange> TileSpace::ranges() const {
+  std::vector<OrbitalRange> ranges;
   for (const Tile& tile : tiles_) {
-    if (runs.empty() || runs.back().orbital_class != tile.orbital_class || runs.back().irrep != tile.irrep) {
-      runs.push_back({tile.orbital_class, tile.irrep, 0});
+    if (ranges.empty() || ranges.back().orbital_class != tile.orbital_class || ranges.back().irrep != tile.irrep) {
+      ranges.push_back({tile.orbital_class, tile.irrep, 0});
     }
-    runs.back().size += tile.size;
+    ranges.back().size += tile.size;
   }
-  return runs;
+  return ranges;
 }
 
 TileSpace TileSpace::retiled(std::int64_t hole_size, std::int64_t particle_size) const {
-  return partition(runs(), hole_size, particle_size, restricted_);
+  return partition(ranges(), hole_size, particle_size, restricted_);
 }
 
 TileSpace TileSpace::refined(std::int64_t hole_size, std::int64_t particle_size) const {
-  std::vector<OrbitalRun> runs;
-  for (const Tile& tile : tiles_) runs.push_back({tile.orbital_class, tile.irrep, tile.size});
-  return partition(runs, hole_size, particle_size, restricted_);
+  std::vector<OrbitalRange> ranges;
+  for (const Tile& tile : tiles_) ranges.push_back({tile.orbital_class, tile.irrep, tile.size});
+  return partition(ranges, hole_size, particle_size, restricted_);
 }
 
 TileSpace TileSpace::retiled_aligned(std::int64_t hole_size, std::int64_t particle_size, std::int64_t granule) const {
@@ -140,13 +140,13 @@ TileSpace TileSpace::retiled_aligned(std::int64_t hole_size, std::int64_t partic
                                  particle_size, granule));
   }
   std::vector<Tile> tiles;
-  for (const OrbitalRun& run : runs()) {
+  for (const OrbitalRange& range : ranges()) {
     // With this bound, sums of sizes do not overflow.
     const std::int64_t asked =
-        std::min(max_spin_orbitals, space_of(run.orbital_class) == Space::hole ? hole_size : particle_size);
+        std::min(max_spin_orbitals, space_of(range.orbital_class) == Space::hole ? hole_size : particle_size);
     const std::int64_t size = asked < granule ? asked : asked / granule * granule;
-    for (std::int64_t at = 0; at < run.size; at += size) {
-      tiles.push_back({run.orbital_class, run.irrep, std::min(size, run.size - at), 0, 0});
+    for (std::int64_t at = 0; at < range.size; at += size) {
+      tiles.push_back({range.orbital_class, range.irrep, std::min(size, range.size - at), 0, 0});
     }
   }
   return TileSpace(std::move(tiles), restricted_);
@@ -171,7 +171,7 @@ SortedOrbitals sort_orbitals(const OrbitalCounts& counts, bool split_open_shells
       sorted.orbital.push_back(p);
       ++size;
     }
-    if (size > 0) sorted.runs.push_back({c, irrep, size});
+    if (size > 0) sorted.ranges.push_back({c, irrep, size});
   };
   for (const OrbitalClass c : orbital_classes) {
     const std::size_t s = spin_of(c) == Spin::alpha ? 0 : 1;

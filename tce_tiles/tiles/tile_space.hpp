@@ -67,7 +67,7 @@ struct Tile {
 
 /// An orbital range: consecutive sorted orbitals of one class and one irrep. No tile crosses its end. With NWChem's
 /// ROHF `2eorb` storage, singly occupied orbitals have orbital ranges of their own.
-struct OrbitalRun {
+struct OrbitalRange {
   OrbitalClass orbital_class;
   int irrep;
   std::int64_t size;
@@ -89,7 +89,7 @@ class TileSpace {
   /// Cuts `runs` by TCE's rule (see `divide_into_tiles`): holes into tiles of at most `hole_size` orbitals, particles
   /// into tiles of at most `particle_size`. Throws UsageError if a size is below 1, and InputError as the constructor
   /// does.
-  static TileSpace partition(std::span<const OrbitalRun> runs, std::int64_t hole_size, std::int64_t particle_size,
+  static TileSpace partition(std::span<const OrbitalRange> ranges, std::int64_t hole_size, std::int64_t particle_size,
                              bool restricted);
 
   std::span<const Tile> tiles() const& { return tiles_; }
@@ -128,7 +128,7 @@ class TileSpace {
   }
 
   /// Returns the orbital ranges of this space: neighbouring tiles of one class and one irrep are merged.
-  std::vector<OrbitalRun> runs() const;
+  std::vector<OrbitalRange> ranges() const;
   /// Returns a space of the same orbitals, cut by `partition` into tiles of at most the given sizes.
   TileSpace retiled(std::int64_t hole_size, std::int64_t particle_size) const;
   /// Returns a space of the same orbitals, in which tiles larger than the given size are cut further. No new tile
@@ -169,7 +169,7 @@ struct OrbitalCounts {
 
 /// The sorted order of the active orbitals.
 struct SortedOrbitals {
-  std::vector<OrbitalRun> runs;
+  std::vector<OrbitalRange> ranges;
   std::vector<std::int64_t> orbital;  ///< orbital[position]: number of the orbital among all of its spin, from 0
 };
 

@@ -15,13 +15,13 @@ namespace {
 constexpr std::int64_t largest_integer = std::numeric_limits<std::int64_t>::max();
 
 TEST(TilesOfAnySize, HoldAllOrbitals) {
-  const std::vector<OrbitalRun> runs = {{OrbitalClass::hole_alpha, 0, 5},
-                                        {OrbitalClass::hole_beta, 0, 5},
-                                        {OrbitalClass::particle_alpha, 0, 17},
-                                        {OrbitalClass::particle_beta, 0, 17}};
+  const std::vector<OrbitalRange> ranges = {{OrbitalClass::hole_alpha, 0, 5},
+                                            {OrbitalClass::hole_beta, 0, 5},
+                                            {OrbitalClass::particle_alpha, 0, 17},
+                                            {OrbitalClass::particle_beta, 0, 17}};
   for (const std::int64_t size :
        {largest_integer, largest_integer - 1, largest_integer / 2, std::int64_t{1} << 62, std::int64_t{1000}}) {
-    const TileSpace space = TileSpace::partition(runs, size, size, true);
+    const TileSpace space = TileSpace::partition(ranges, size, size, true);
     EXPECT_EQ(space.orbitals(), 44);
     EXPECT_EQ(space.size(), 4);
     EXPECT_EQ(space.retiled_aligned(size, size, 4).size(), 4);

@@ -116,7 +116,7 @@ TEST(CpuExecutor, ReadsALeftSideInOtherTiles) {
 }
 
 TEST(CpuExecutor, HandlesTilesOfDifferentSizes) {
-  // Seven orbitals in tiles of 4 and 3, eleven in tiles of 4, 4 and 3: no run fills a vector.
+  // Seven orbitals in tiles of 4 and 3, eleven in tiles of 4, 4 and 3: no row fills a vector.
   const OwnedProblem adapted(closed_shell(5, 11), SpinFormulation::spin_adapted);
   expect_equal_tasks(adapted.problem, adapted.right->tiles().retiled(3, 4));
   const OwnedProblem open(open_shell(Reference::uhf, {5, 3, 4, 7}), SpinFormulation::spin_orbital);

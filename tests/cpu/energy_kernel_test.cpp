@@ -30,7 +30,7 @@ class RandomTask {
     input_.extent = shape.extent;
     input_.equal_particles = shape.equal_particles;
     input_.equal_holes = shape.equal_holes;
-    input_.factor = 0.75;
+    input_.weight = 0.75;
     make_energies(shape);
     for (int t = 0; t < targets; ++t) {
       const auto s = static_cast<std::size_t>(t);
@@ -70,7 +70,7 @@ class RandomTask {
   /// The position in a target of the element with these indices.
   std::size_t place(const std::array<std::int64_t, 6>& x) const {
     const auto& n = input_.extent;
-    return static_cast<std::size_t>(x[2] + padded_run(n[2]) *
+    return static_cast<std::size_t>(x[2] + row_length(n[2]) *
                                                (x[1] + n[1] * (x[0] + n[0] * (x[5] + n[5] * (x[4] + n[4] * x[3])))));
   }
   std::vector<std::vector<double>>& targets() { return targets_; }
@@ -93,10 +93,10 @@ class RandomTask {
   }
   const double* make_target() {
     const auto& n = input_.extent;
-    const std::int64_t run = padded_run(n[2]);
-    auto& target = targets_.emplace_back(static_cast<std::size_t>(n[0] * n[1] * run * n[3] * n[4] * n[5]));
+    const std::int64_t row = row_length(n[2]);
+    auto& target = targets_.emplace_back(static_cast<std::size_t>(n[0] * n[1] * row * n[3] * n[4] * n[5]));
     for (std::size_t at = 0; at < target.size(); ++at) {
-      if (static_cast<std::int64_t>(at) % run < n[2]) target[at] = number();
+      if (static_cast<std::int64_t>(at) % row < n[2]) target[at] = number();
     }
     return target.data();
   }
@@ -115,8 +115,8 @@ class RandomTask {
     term.vvoo_particles = {particle == 0 ? 1 : 0, particle == 2 ? 1 : 2};
     term.vvoo_holes = {hole == 0 ? 1 : 0, hole == 2 ? 1 : 2};
     const auto of = [&](int slot) { return n[static_cast<std::size_t>(slot)]; };
-    term.t1_factor_stride = of(particle) + 3;
-    term.t1_factor = make_array(term.t1_factor_stride * of(3 + hole));
+    term.ov_tensor_stride = of(particle) + 3;
+    term.ov_tensor = make_array(term.ov_tensor_stride * of(3 + hole));
     term.vvoo = make_array(of(term.vvoo_particles[0]) * of(term.vvoo_particles[1]) * of(3 + term.vvoo_holes[0]) *
                            of(3 + term.vvoo_holes[1]));
     input_.singles.push_back(term);
@@ -138,7 +138,7 @@ class RandomTask {
       const auto [p1, p2] = t.vvoo_particles;
       const auto [h1, h2] = t.vvoo_holes;
       const std::int64_t pair = at(p2) + of(p2) * (at(p1) + of(p1) * (at(3 + h2) + of(3 + h2) * at(3 + h1)));
-      sum += t.sign * t.t1_factor[at(t.particle) + t.t1_factor_stride * at(3 + t.hole)] * t.vvoo[pair];
+      sum += t.sign * t.ov_tensor[at(t.particle) + t.ov_tensor_stride * at(3 + t.hole)] * t.vvoo[pair];
     }
     return sum;
   }
@@ -164,7 +164,7 @@ class RandomTask {
       delta += (slot < 3 ? -1.0 : 1.0) * eps_[slot][static_cast<std::size_t>(x[slot])];
     }
     for (std::size_t w = 0; w < omega2.size(); ++w) {
-      const double scale = input_.factor / (delta - 3.0 * omega2[w]);
+      const double scale = input_.weight / (delta - 3.0 * omega2[w]);
       energies[w].same += scale * n.same;
       energies[w].mixed += scale * (n.all - n.same);
     }

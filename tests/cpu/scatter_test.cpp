@@ -9,7 +9,7 @@
 namespace trifuse {
 namespace {
 
-/// Strides of a target with another order of dimensions and with gaps after each run. `order[0]` is the fastest.
+/// Strides of a target with another order of dimensions and with gaps after each row. `order[0]` is the fastest.
 Six permuted_strides(const Six& extent, const std::array<std::size_t, 6>& order, std::int64_t gap) {
   Six stride{};
   std::int64_t step = 1;

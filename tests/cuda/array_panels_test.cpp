@@ -52,9 +52,9 @@ class ArrayPanels : public ::testing::TestWithParam<NamedMolecule> {
     for (const PanelName& name : names_of_plan(problem, make_plan(tiles, problem.formulation))) {
       const Panel panel = store.acquire(name.key);
       const Packing packing = packing_of(tiles, problem.formulation, name, panel.stride);
-      const VvooFactor factor =
-          name.key.kind == PanelKind::vvoo ? problem.method.sets()[name.key.set].vvoo : VvooFactor::v2;
-      const ArrayRows rows = rows_in_arrays(tiles, name, factor, arrays);
+      const VvooTensor tensor =
+          name.key.kind == PanelKind::vvoo ? problem.method.sets()[name.key.set].vvoo : VvooTensor::v2;
+      const ArrayRows rows = rows_in_arrays(tiles, name, tensor, arrays);
       for (std::int64_t n = 0; n < packed_size<Fp64>(packing); ++n) {
         const PackedIndices at = packed_indices<Fp64>(packing, n);
         if (!at.inside) continue;

@@ -46,19 +46,19 @@ void expect_room(const Shape& shape, const std::array<int, 3>& warps) {
   }
   const auto& [a, b, c] = particles;
   EXPECT_LE(warps[0] * warps[1] * warps[2], shape.warps);
-  EXPECT_LE(a * b * c * hole_block * hole_block * hole_block, shape.cta_elements);
+  EXPECT_LE(a * b * c * hole_group_size * hole_group_size * hole_group_size, shape.cta_elements);
   EXPECT_LE(a + b + c, shape.cta_particles);
   // A k-tile of both operands: one block of holes each, with one particle and with the other two.
   const auto k_tile_bytes = [&](std::int64_t alone, std::int64_t first, std::int64_t second) {
     const auto extent = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
     const Packing left{
-        PanelKind::left, {extent(alone), hole_block, hole_block, 0}, {}, shape.format.k_tile_depth, 1, 0, 4};
+        PanelKind::left, {extent(alone), hole_group_size, hole_group_size, 0}, {}, shape.format.k_tile_depth, 1, 0, 4};
     const Packing right{
-        PanelKind::right, {extent(first), extent(second), hole_block, 0}, {}, shape.format.k_tile_depth, 2, 0, 4};
+        PanelKind::right, {extent(first), extent(second), hole_group_size, 0}, {}, shape.format.k_tile_depth, 2, 0, 4};
     return packed_bytes(left, shape.format) + packed_bytes(right, shape.format);
   };
   EXPECT_LE(std::max({k_tile_bytes(a, b, c), k_tile_bytes(b, a, c), k_tile_bytes(c, a, b)}), shape.stage_bytes);
-  const std::int64_t holes = hole_block * hole_block, vvoo = 3 * (a * b + a * c + b * c) * holes;
+  const std::int64_t holes = hole_group_size * hole_group_size, vvoo = 3 * (a * b + a * c + b * c) * holes;
   EXPECT_TRUE(shape.vvoo_bytes == 0 || vvoo * static_cast<std::int64_t>(sizeof(double)) <= shape.vvoo_bytes);
 }
 
@@ -206,8 +206,8 @@ std::vector<int> times_covered(const TaskData& task, const Shape& shape, const s
     for (std::size_t q = 0; q < 3; ++q) {
       begin[q] = cta_tile.particle[q];
       end[q] = std::min(begin[q] + cta_tile.warps[q] * shape.warp_tile[q], n[q]);
-      begin[3 + q] = cta_tile.hole_block[q] * hole_block;
-      end[3 + q] = std::min(begin[3 + q] + hole_block, n[3 + q]);
+      begin[3 + q] = cta_tile.hole_group[q] * hole_group_size;
+      end[3 + q] = std::min(begin[3 + q] + hole_group_size, n[3 + q]);
       EXPECT_LT(begin[q], end[q]) << "a CTA tile without particles";
       EXPECT_LT(begin[3 + q], end[3 + q]) << "a CTA tile without holes";
     }
@@ -282,11 +282,11 @@ TEST(CtaTiles, CoverEveryAscendingElementOnce) {
         double covered = 0.0;
         for (const CtaTile& cta_tile : cta_tiles) {
           double elements = formulation == SpinFormulation::spin_adapted
-                                ? computed_targets(equal_hole_blocks(task, cta_tile)) / 6.0
+                                ? computed_targets(equal_hole_groups(task, cta_tile)) / 6.0
                                 : 1.0;
           for (int q = 0; q < 3; ++q) {
             elements *= std::min(cta_tile.warps[q] * shape.warp_tile[q], extent[q] - cta_tile.particle[q]);
-            elements *= std::min(hole_block, extent[3 + q] - hole_block * cta_tile.hole_block[q]);
+            elements *= std::min(hole_group_size, extent[3 + q] - hole_group_size * cta_tile.hole_group[q]);
           }
           covered += elements;
         }

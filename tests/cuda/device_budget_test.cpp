@@ -61,7 +61,7 @@ PanelDemand counted(const Problem& problem, const Plan& plan, const OperandForma
     const Packing packing = packing_of(plan.tiles, plan.formulation, name, row);
     std::int64_t part = packing.kind == PanelKind::vvoo ? 1 : row;
     for (int q = 0; q < (packing.kind == PanelKind::vvoo ? 4 : 3); ++q) {
-      part *= q == packing.outer ? std::min(packing.extent[q], hole_block) : packing.extent[q];
+      part *= q == packing.outer ? std::min(packing.extent[q], hole_group_size) : packing.extent[q];
     }
     found.slot = std::max(found.slot, part * static_cast<std::int64_t>(sizeof(double)));
   }
@@ -133,15 +133,15 @@ TEST(Blocks, AreAsLargeAsThePanelCacheAllows) {
   demand.right_of_pair = 3.0;
   demand.vvoo_of_pair = 1.0;
   demand.likely_all = 8 * 10.0 + 64 * 4.0;
-  EXPECT_EQ(particle_block(336, 0, demand), 0);
-  EXPECT_EQ(particle_block(335, 0, demand), 4);
+  EXPECT_EQ(particle_group(336, 0, demand), 0);
+  EXPECT_EQ(particle_group(335, 0, demand), 4);
   // Blocks of three tiles: left panels of 7.75 tiles and panels of 19.5 pairs.
   const std::int64_t three = 214;
-  EXPECT_EQ(particle_block(three, 0, demand), 3);
-  EXPECT_EQ(particle_block(three - 1, 0, demand), 2);
-  EXPECT_EQ(particle_block(three + 50, 50, demand), 3);
-  EXPECT_EQ(particle_block(three + 49, 50, demand), 2);
-  EXPECT_EQ(particle_block(1, 0, demand), 1);
+  EXPECT_EQ(particle_group(three, 0, demand), 3);
+  EXPECT_EQ(particle_group(three - 1, 0, demand), 2);
+  EXPECT_EQ(particle_group(three + 50, 50, demand), 3);
+  EXPECT_EQ(particle_group(three + 49, 50, demand), 2);
+  EXPECT_EQ(particle_group(1, 0, demand), 1);
 }
 
 // Panels of floats take half of the memory. vvoo blocks and pinned buffers take as much as with doubles.
@@ -241,7 +241,7 @@ TEST(Demand, OfFactorsIsAnUpperBoundOfWhatPanelsAreMadeFrom) {
       at_once = std::max(at_once, bytes);
       const FactorRows rows = factor_rows(tiles, layout.formulation(), key);
       const std::int64_t row_bytes = SlabShape::even_row(rows.length) * std::int64_t{sizeof(double)};
-      block = std::max(block, hole_block * rows.step(0) * row_bytes);
+      block = std::max(block, hole_group_size * rows.step(0) * row_bytes);
       largest = std::max(largest, rows.count() * row_bytes);
     });
     const PanelDemand demand = panel_demand(problem.of_factors, tiles, in_doubles);

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "cxx/cuda/schedule/split_half_blocks.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 
 /// Where the warps of a group hold the elements of a target, and how they move them between two products.
 namespace trifuse::gpu {
@@ -45,17 +45,17 @@ Element multiplied_element(const ProductAxes& axes, int warp, int lane, int reg)
   const int line = warp * 16 + r + 8 * (e / 2);
   Element element{};
   const auto set_a_line = [&](int unit, int of_line) {
-    element[static_cast<std::size_t>(x)] = unit * SplitHalfBlocks::a_particles + of_line / SplitHalfBlocks::rows;
-    element[static_cast<std::size_t>(3 + first_other(y))] = of_line % SplitHalfBlocks::rows / hole_block;
-    element[static_cast<std::size_t>(3 + second_other(y))] = of_line % hole_block;
+    element[static_cast<std::size_t>(x)] = unit * SplitHalfUnits::a_particles + of_line / SplitHalfUnits::rows;
+    element[static_cast<std::size_t>(3 + first_other(y))] = of_line % SplitHalfUnits::rows / hole_group_size;
+    element[static_cast<std::size_t>(3 + second_other(y))] = of_line % hole_group_size;
   };
   const auto set_b_line = [&](int unit_first, int unit_second, int of_line) {
-    const UnitLine of_b = SplitHalfBlocks::b_line(of_line);
-    element[static_cast<std::size_t>(first_other(x))] = unit_first * SplitHalfBlocks::b_first + of_b.first;
-    element[static_cast<std::size_t>(second_other(x))] = unit_second * SplitHalfBlocks::b_second + of_b.second;
+    const UnitLine of_b = SplitHalfUnits::b_line(of_line);
+    element[static_cast<std::size_t>(first_other(x))] = unit_first * SplitHalfUnits::b_first + of_b.first;
+    element[static_cast<std::size_t>(second_other(x))] = unit_second * SplitHalfUnits::b_second + of_b.second;
     element[static_cast<std::size_t>(3 + y)] = of_b.hole;
   };
-  constexpr int lines = SplitHalfBlocks::lines;
+  constexpr int lines = SplitHalfUnits::lines;
   if (x == 0) {
     set_b_line(instruction, 0, line);
     set_a_line(0, other);

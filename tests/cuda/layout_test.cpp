@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/cuda/schedule/split_half_blocks.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 #include "tests/support/float_slices.hpp"
 #include "tests/support/packed_panels.hpp"
 
@@ -21,7 +21,7 @@ std::size_t to_size(std::int64_t n) {
 /// Tests of the layout in one precision.
 template <typename Precision>
 class KTilesIn : public ::testing::Test {};
-using Precisions = ::testing::Types<Fp64, SplitHalf, SplitHalfBlocks, Fp32, TwoFloats>;
+using Precisions = ::testing::Types<Fp64, SplitHalf, SplitHalfUnits, Fp32, TwoFloats>;
 struct PrecisionName {
   template <typename Precision>
   static std::string GetName(int) {
@@ -32,7 +32,7 @@ TYPED_TEST_SUITE(KTilesIn, Precisions, PrecisionName);
 
 /// Lines of a unit of B.
 template <typename Precision>
-constexpr int lines_of_b = Precision::b_first* Precision::b_second* hole_block;
+constexpr int lines_of_b = Precision::b_first* Precision::b_second* hole_group_size;
 
 TYPED_TEST(KTilesIn, HoldEveryElementOfAOnce) {
   using Precision = TypeParam;
@@ -74,7 +74,7 @@ TYPED_TEST(KTilesIn, HoldEveryElementOfBOnce) {
 
 // In wgmma, 8 lines of 8 contracted indices follow each other. Lines of B are (p', pair of p, h, p).
 TEST(KTiles, ConsistOfCoreMatricesIfWarpsMultiplyTogether) {
-  using Blocks = SplitHalfBlocks;
+  using Blocks = SplitHalfUnits;
   for (int line = 0; line < Blocks::lines; ++line) {
     for (int k = 0; k < Blocks::k_tile_depth; ++k) {
       for (int slice = 0; slice < 2; ++slice) {
@@ -138,7 +138,7 @@ class RandomPacking {
     std::vector<Packing> parts;
     const int outer = packing_.extent[packing_.outer];
     for (int begin = 0; begin < outer;) {
-      const int count = std::min(draw(1, 2) * hole_block, outer - begin);
+      const int count = std::min(draw(1, 2) * hole_group_size, outer - begin);
       Packing part = packing_;
       part.outer_begin = begin;
       part.outer_count = count;
@@ -193,23 +193,25 @@ std::vector<Source> expected_sources(const Packing& p) {
             const std::int64_t raw = x * p.stride[0] + y * p.stride[1] + z * p.stride[2] + w * p.stride[3] + k;
             const int k_tile = k / Precision::k_tile_depth, in_k_tile = k % Precision::k_tile_depth;
             if (p.kind == PanelKind::vvoo) {  // (p, p', h, h')
-              put(vvoo_block(z / hole_block, ceil_div(n[3], hole_block), w / hole_block, n[0], x, n[1], y) +
-                      z % hole_block * hole_block + w % hole_block,
+              put(vvoo_block(z / hole_group_size, ceil_div(n[3], hole_group_size), w / hole_group_size, n[0], x, n[1],
+                             y) +
+                      z % hole_group_size * hole_group_size + w % hole_group_size,
                   raw, 0);
               continue;
             }
             for (int slice = 0; slice < Precision::slices; ++slice) {
               if (p.kind == PanelKind::left) {  // (p, h, h')
                 constexpr int particles = Precision::a_particles;
-                const int row = (x % particles * hole_block + y % hole_block) * hole_block + z % hole_block;
-                put(left_k_tile<Precision>(y / hole_block, ceil_div(n[2], hole_block), z / hole_block, k_tiles, k_tile,
-                                           ceil_div(n[0], particles), x / particles) +
+                const int row =
+                    (x % particles * hole_group_size + y % hole_group_size) * hole_group_size + z % hole_group_size;
+                put(left_k_tile<Precision>(y / hole_group_size, ceil_div(n[2], hole_group_size), z / hole_group_size,
+                                           k_tiles, k_tile, ceil_div(n[0], particles), x / particles) +
                         Precision::a_index(row, in_k_tile, slice),
                     raw, slice);
               } else {  // (p, p', h)
                 constexpr int first = Precision::b_first, second = Precision::b_second;
-                const int line = line_of_b<Precision>({x % first, y % second, z % hole_block});
-                put(right_k_tile<Precision>(z / hole_block, k_tiles, k_tile, ceil_div(n[0], first), x / first,
+                const int line = line_of_b<Precision>({x % first, y % second, z % hole_group_size});
+                put(right_k_tile<Precision>(z / hole_group_size, k_tiles, k_tile, ceil_div(n[0], first), x / first,
                                             ceil_div(n[1], second), y / second) +
                         Precision::b_index(in_k_tile, line, slice),
                     raw, slice);

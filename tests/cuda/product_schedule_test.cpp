@@ -80,8 +80,8 @@ class EmulatedWarp {
               set(axes.particle, m);
               set(p[0], r);
               set(p[1], c * particle_pair + column % particle_pair);
-              set(3 + h[0], row / hole_block);
-              set(3 + h[1], row % hole_block);
+              set(3 + h[0], row / hole_group_size);
+              set(3 + h[1], row % hole_group_size);
               set(3 + axes.hole, column / particle_pair);
               at(lane, fragment_number(axes.particle, bs, cs, m, r, c) * 4 + n) += product_of(axes, e);
             }
@@ -140,9 +140,9 @@ void expect_elements(EmulatedWarp<as, bs, cs>& warp, const ProductAxes& axes, Ex
   for (int a = 0; a < as; ++a)
     for (int b = 0; b < bs; ++b)
       for (int c = 0; c < cs; ++c)
-        for (int i = 0; i < hole_block; ++i)
-          for (int j = 0; j < hole_block; ++j)
-            for (int k = 0; k < hole_block; ++k) {
+        for (int i = 0; i < hole_group_size; ++i)
+          for (int j = 0; j < hole_group_size; ++j)
+            for (int k = 0; k < hole_group_size; ++k) {
               const int holes[3] = {i, j, k};
               const int lane = lane_of_holes(axes.hole, i, j, k), half = half_of_holes(axes.hole, i, j, k);
               const int number = accumulator_index(axes.particle, bs, cs, a, b, c, half);

@@ -1,4 +1,4 @@
-#include "cxx/cuda/schedule/split_half_blocks.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 
 #include <gtest/gtest.h>
 
@@ -142,7 +142,7 @@ struct ScaledPrecisionName {
     return Precision::name;
   }
 };
-using ScaledPrecisions = ::testing::Types<SplitHalf, SplitHalfBlocks>;
+using ScaledPrecisions = ::testing::Types<SplitHalf, SplitHalfUnits>;
 TYPED_TEST_SUITE(ScaleGroupsIn, ScaledPrecisions, ScaledPrecisionName);
 
 // The scale of a k-tile depends on its scale group only. So it makes no difference how a panel is cut into parts.
@@ -158,10 +158,10 @@ TYPED_TEST(ScaleGroupsIn, HaveTheSameNumbersInPartsOfAPanel) {
         const std::vector<double> source = numbers_of(whole);
         const auto expected = packed_panel<TypeParam>(whole, source.data());
         std::vector<std::uint16_t> found(expected.size(), 0xffff);
-        for (int begin = 0; begin < whole.extent[outer]; begin += hole_block) {
+        for (int begin = 0; begin < whole.extent[outer]; begin += hole_group_size) {
           Packing part = whole;
           part.outer_begin = begin;
-          part.outer_count = std::min(hole_block, whole.extent[outer] - begin);
+          part.outer_count = std::min(hole_group_size, whole.extent[outer] - begin);
           const double* const first = source.data() + begin * part.stride[outer];
           for (std::int64_t n = 0; n < scale_groups_of_part<TypeParam>(part); ++n) {
             pack_scale_group<TypeParam>(

@@ -132,7 +132,7 @@ class Evaluation {
     const auto pp = others(x), hh = others(y);
     const auto orbital = [&](int q) { return program_.data.offset[q] + e[as_index(q)]; };
     const double factor =
-        panels_.t1_factor(as_index(set))[as_index(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
+        panels_.ov_tensor(as_index(set))[as_index(orbital(3 + y) * panels_.tiles().orbitals() + orbital(x))];
     return factor *
            *vvoo_[number].row(e[as_index(pp[0])], e[as_index(pp[1])], e[as_index(3 + hh[0])], e[as_index(3 + hh[1])]);
   }
@@ -169,7 +169,7 @@ class Evaluation {
   void add(const Element& e, std::vector<TaskEnergy>& energies) const {
     const TaskData& data = program_.data;
     const double weight = multiplicity(problem_.formulation, data.equal_particles, e[0], e[1], e[2]) *
-                          multiplicity(problem_.formulation, data.equal_holes, e[3], e[4], e[5]) * data.factor;
+                          multiplicity(problem_.formulation, data.equal_holes, e[3], e[4], e[5]) * data.weight;
     if (weight == 0.0) return;
     const Numerators sum = numerators(e);
     double delta = 0.0;

@@ -37,14 +37,14 @@ class MadeUpDevice final : public RecordedExecutor {
     EXPECT_EQ(store_.used, 0U) << "operands are still there";
     ++device_.released;
   }
-  Energies execute(const RecordedTask& task, double factor, const std::array<const double*, 6>& eps) override {
+  Energies execute(const RecordedTask& task, double weight, const std::array<const double*, 6>& eps) override {
     expect_memory(device_);
     std::int64_t elements = 1;
     for (const std::int64_t n : task.extent()) elements *= n;
     if (elements > device_.largest) throw DeviceMemoryError("Panels do not fit.");
     ++device_.launches;
     device_.executed.push_back(task.extent());
-    return cores_->execute(task, factor, eps);
+    return cores_->execute(task, weight, eps);
   }
 
  private:
@@ -117,10 +117,10 @@ class Job {
     const auto executor = make_recorded_cpu_executor();
     RecordedTask task(executor->operands());
     record(task);
-    return executor->execute(task, factor, eps);
+    return executor->execute(task, weight, eps);
   }
 
-  static constexpr double factor = 0.25;
+  static constexpr double weight = 0.25;
   Extents extent;
   std::array<const double*, 6> eps{};
   std::size_t doubles = 0;  ///< in all operands
@@ -151,7 +151,7 @@ class Recorder : public ::testing::Test {
  protected:
   void expect_energies(const Job& job) {
     job.record(recorder);
-    const Energies found = recorder.execute(job.factor, job.eps), expected = job.expected();
+    const Energies found = recorder.execute(job.weight, job.eps), expected = job.expected();
     recorder.clear();
     const double scale = std::abs(expected.e_bracket_t) + std::abs(expected.e_paren_t);
     EXPECT_NEAR(found.e_bracket_t, expected.e_bracket_t, 1e-12 * scale);

@@ -32,7 +32,7 @@ class BlockExecutor final : public Executor {
   std::string name() const override { return "made-up"; }
   std::unique_ptr<Worker> make_worker() const override { return executor_.make_worker(); }
   int workers() const override { return 1; }
-  int particle_block() const override { return block_; }
+  int particle_group() const override { return block_; }
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override {
     std::vector<std::vector<std::size_t>> single;
     for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
@@ -60,7 +60,7 @@ class RanksInBlocks : public ::testing::Test {
   /// each rank gets its tasks in the order of the work chunks of blocks of size `chosen`.
   void expect_order(const std::vector<int>& blocks, int chosen) {
     const std::vector<double> expected = numbers_of(run_tasks(plan, MadeUpExecutor(energy_of), 1, {}).energies);
-    const Plan ordered = part_of(plan, blocked_order(plan.tasks, plan.tiles, chosen));
+    const Plan ordered = part_of(plan, grouped_order(plan.tasks, plan.tiles, chosen));
     std::vector<Task> order;
     for (const WorkChunk& chunk : make_work_chunks(ordered, static_cast<int>(blocks.size()))) {
       order.insert(order.end(), ordered.tasks.begin() + static_cast<std::ptrdiff_t>(chunk.first),

@@ -27,22 +27,22 @@ TEST(BlockedOrder, HasEachTaskOnce) {
   const Plan plan = make_plan(molecule->tiles().retiled(2, 2), SpinFormulation::spin_orbital);
   ASSERT_GT(plan.tasks.size(), 1000u);
   for (const int block : {1, 2, 3, 5, 1000}) {
-    std::vector<std::size_t> order = blocked_order(plan.tasks, plan.tiles, block);
+    std::vector<std::size_t> order = grouped_order(plan.tasks, plan.tiles, block);
     EXPECT_NE(order, ascending(plan.tasks.size()));
     std::sort(order.begin(), order.end());
     EXPECT_EQ(order, ascending(plan.tasks.size()));
   }
-  EXPECT_EQ(blocked_order(plan.tasks, plan.tiles, 0), ascending(plan.tasks.size()));
+  EXPECT_EQ(grouped_order(plan.tasks, plan.tiles, 0), ascending(plan.tasks.size()));
 }
 
 // Ranks order the tasks of all, and executors those of a work chunk.
 TEST(BlockedOrder, OfSomeTasksIsTheirOrderAmongAll) {
   const auto molecule = make_synthetic_source(closed_shell(12, 40));
   const Plan plan = make_plan(molecule->tiles().retiled(4, 4), SpinFormulation::spin_adapted);
-  const std::vector<std::size_t> order = blocked_order(plan.tasks, plan.tiles, 3);
+  const std::vector<std::size_t> order = grouped_order(plan.tasks, plan.tiles, 3);
   std::vector<Task> ordered;
   for (const std::size_t task : order) ordered.push_back(plan.tasks[task]);
-  EXPECT_EQ(blocked_order(ordered, plan.tiles, 3), ascending(ordered.size()));
+  EXPECT_EQ(grouped_order(ordered, plan.tiles, 3), ascending(ordered.size()));
   std::vector<std::size_t> some;
   for (std::size_t task = 0; task < plan.tasks.size(); task += 1 + task % 7) some.push_back(task);
   std::vector<Task> part;
@@ -51,7 +51,7 @@ TEST(BlockedOrder, OfSomeTasksIsTheirOrderAmongAll) {
   for (const std::size_t task : order) {
     if (std::binary_search(some.begin(), some.end(), task)) expected.push_back(task);
   }
-  for (const std::size_t position : blocked_order(part, plan.tiles, 3)) found.push_back(some[position]);
+  for (const std::size_t position : grouped_order(part, plan.tiles, 3)) found.push_back(some[position]);
   EXPECT_EQ(found, expected);
 }
 
@@ -63,7 +63,7 @@ TEST(BlockedOrder, KeepsTwoBlocksWhileTheThirdTileChanges) {
   int pairs = 0, thirds = 0;
   std::array<int, 2> pair{-1, -1};
   int third = -1;
-  for (const std::size_t task : blocked_order(plan.tasks, plan.tiles, block)) {
+  for (const std::size_t task : grouped_order(plan.tasks, plan.tiles, block)) {
     const auto& particles = plan.tasks[task].particles;
     const std::array<int, 2> now{(particles[0] - holes) / block, (particles[1] - holes) / block};
     if (now == pair && std::abs(particles[2] - third) > 1) ADD_FAILURE() << "a jump from " << third;
@@ -115,9 +115,9 @@ TEST_P(SentInOrder, BlocksSendFarLess) {
   for (const double part : {0.15, 0.25, 0.4}) {
     SCOPED_TRACE(part);
     const auto capacity = static_cast<std::int64_t>(part * all);
-    const int block = gpu::particle_block(capacity, 0, demand);
-    const Sent plain = sent_in_order(inspection, blocked_order(plan.tasks, plan.tiles, 0), part * all),
-               blocked = sent_in_order(inspection, blocked_order(plan.tasks, plan.tiles, block), part * all);
+    const int block = gpu::particle_group(capacity, 0, demand);
+    const Sent plain = sent_in_order(inspection, grouped_order(plan.tasks, plan.tiles, 0), part * all),
+               blocked = sent_in_order(inspection, grouped_order(plan.tasks, plan.tiles, block), part * all);
     EXPECT_LT(blocked.panels, 0.65 * plain.panels);
     EXPECT_EQ(blocked.slabs, plain.slabs) << "each slab once";
     if (molecule.auxiliary == 0) continue;
@@ -132,8 +132,8 @@ TEST_P(SentInOrder, BlocksSendFarLess) {
     EXPECT_LT(blocked.panels + blocked.slabs, 1.5 * passes * (amplitudes + blocked.slabs));
   }
   // A cache that holds all panels: the order of the plan, and each panel once.
-  EXPECT_EQ(gpu::particle_block(static_cast<std::int64_t>(1.1 * all), 0, demand), 0);
-  const Sent once = sent_in_order(inspection, blocked_order(plan.tasks, plan.tiles, 0), 1.1 * all);
+  EXPECT_EQ(gpu::particle_group(static_cast<std::int64_t>(1.1 * all), 0, demand), 0);
+  const Sent once = sent_in_order(inspection, grouped_order(plan.tasks, plan.tiles, 0), 1.1 * all);
   EXPECT_NEAR(once.panels + once.slabs, all_bytes_sent(inspection), 1e-9 * all_bytes_sent(inspection));
 }
 

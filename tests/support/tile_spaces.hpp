@@ -23,12 +23,12 @@ inline TileSpace one_tile_per_class(std::int64_t size, bool restricted) {
 }
 
 /// Orbital ranges of random sizes, `irreps` of them for each class, each with up to `most` orbitals.
-class RandomRuns {
+class RandomRanges {
  public:
-  explicit RandomRuns(unsigned seed) : random_(seed) {}
+  explicit RandomRanges(unsigned seed) : random_(seed) {}
 
-  std::vector<OrbitalRun> draw(int irreps, std::int64_t most, bool restricted) {
-    std::vector<OrbitalRun> runs;
+  std::vector<OrbitalRange> draw(int irreps, std::int64_t most, bool restricted) {
+    std::vector<OrbitalRange> ranges;
     for (const Space space : {Space::hole, Space::particle}) {
       for (const Spin spin : {Spin::alpha, Spin::beta}) {
         const bool hole = space == Space::hole, alpha = spin == Spin::alpha;
@@ -36,19 +36,19 @@ class RandomRuns {
                                     : (alpha ? OrbitalClass::particle_alpha : OrbitalClass::particle_beta);
         for (int x = 0; x < irreps; ++x) {
           std::int64_t size = std::uniform_int_distribution<std::int64_t>(0, most)(random_);
-          if (restricted && !alpha) size = alpha_size(runs, hole, x);
-          if (size > 0) runs.push_back({c, x, size});
+          if (restricted && !alpha) size = alpha_size(ranges, hole, x);
+          if (size > 0) ranges.push_back({c, x, size});
         }
       }
     }
-    return runs;
+    return ranges;
   }
 
  private:
-  static std::int64_t alpha_size(const std::vector<OrbitalRun>& runs, bool hole, int irrep) {
+  static std::int64_t alpha_size(const std::vector<OrbitalRange>& ranges, bool hole, int irrep) {
     const OrbitalClass c = hole ? OrbitalClass::hole_alpha : OrbitalClass::particle_alpha;
-    for (const OrbitalRun& run : runs) {
-      if (run.orbital_class == c && run.irrep == irrep) return run.size;
+    for (const OrbitalRange& range : ranges) {
+      if (range.orbital_class == c && range.irrep == irrep) return range.size;
     }
     return 0;
   }

@@ -33,12 +33,13 @@ std::vector<Case> cases() {
     for (const std::int64_t size : {1, 3, 20}) {
       const std::string name = std::to_string(irreps) + " irreps, tiles of " + std::to_string(size);
       const OrbitalCounts closed = counts(9, 4, 4, irreps, 7);
-      all.push_back({"RHF, " + name, TileSpace::partition(sort_orbitals(closed, false).runs, size, size, true)});
+      all.push_back({"RHF, " + name, TileSpace::partition(sort_orbitals(closed, false).ranges, size, size, true)});
       const OrbitalCounts open = counts(9, 5, 3, irreps, 11);
-      all.push_back({"UHF, " + name, TileSpace::partition(sort_orbitals(open, false).runs, size, size, false)});
-      all.push_back({"ROHF 2eorb, " + name, TileSpace::partition(sort_orbitals(open, true).runs, size, size, false)});
+      all.push_back({"UHF, " + name, TileSpace::partition(sort_orbitals(open, false).ranges, size, size, false)});
+      all.push_back({"ROHF 2eorb, " + name, TileSpace::partition(sort_orbitals(open, true).ranges, size, size, false)});
       const OrbitalCounts one_spin = counts(6, 2, 0, irreps, 3);
-      all.push_back({"no beta, " + name, TileSpace::partition(sort_orbitals(one_spin, false).runs, size, size, false)});
+      all.push_back(
+          {"no beta, " + name, TileSpace::partition(sort_orbitals(one_spin, false).ranges, size, size, false)});
     }
   }
   return all;
@@ -103,7 +104,7 @@ TEST(Blocks, OffsetsFollowFromTheTiles) {
 
 TEST(Blocks, FollowSpinAndSymmetry) {
   const OrbitalCounts c = counts(9, 4, 4, 4, 7);
-  const TileSpace space = TileSpace::partition(sort_orbitals(c, false).runs, 2, 2, true);
+  const TileSpace space = TileSpace::partition(sort_orbitals(c, false).ranges, 2, 2, true);
   const BlockIndex index = t2_blocks(space);
   EXPECT_FALSE(index.blocks().empty());
   for (const Block& block : index.blocks()) {
@@ -118,7 +119,7 @@ TEST(Blocks, FollowSpinAndSymmetry) {
 
 TEST(SpatialTiles, PairBetaWithAlphaTiles) {
   const OrbitalCounts closed = counts(9, 4, 4, 4, 7);
-  const TileSpace rhf = TileSpace::partition(sort_orbitals(closed, false).runs, 2, 2, true);
+  const TileSpace rhf = TileSpace::partition(sort_orbitals(closed, false).ranges, 2, 2, true);
   const SpatialTiles same = spatial_tiles(rhf);
   for (int t = 0; t < rhf.size(); ++t) {
     EXPECT_EQ(same.alpha_tile[static_cast<std::size_t>(same.spatial_tile[static_cast<std::size_t>(t)])],
@@ -128,9 +129,9 @@ TEST(SpatialTiles, PairBetaWithAlphaTiles) {
   OrbitalCounts open;
   open.orbitals = {13, 13};
   open.occupied = {5, 3};
-  const TileSpace rohf = TileSpace::partition(sort_orbitals(open, true).runs, 3, 3, false);
+  const TileSpace rohf = TileSpace::partition(sort_orbitals(open, true).ranges, 3, 3, false);
   EXPECT_EQ(spatial_tiles(rohf).spatial_tile, (std::vector<int>{0, 1, 0, 2, 3, 4, 1, 2, 3, 4}));
-  const TileSpace plain = TileSpace::partition(sort_orbitals(open, false).runs, 3, 3, false);
+  const TileSpace plain = TileSpace::partition(sort_orbitals(open, false).ranges, 3, 3, false);
   EXPECT_THROW(spatial_tiles(plain), InputError);
 }
 

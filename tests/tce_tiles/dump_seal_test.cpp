@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "cxx/base/box_runs.hpp"
+#include "cxx/base/box_pieces.hpp"
 #include "tce_tiles/checks/source_check.hpp"
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/dump_files/dump_writer.hpp"
@@ -64,9 +64,10 @@ TEST(BlockSums, VerifyEveryBlockThatABoxTouches) {
           wrong[static_cast<std::size_t>(bad)] ^= 1U << below(32);
           spoiled.set(wrong, BlockSums::Origin::seal);
           bool touched = false;
-          BoxRuns runs(shape, offset, count);
-          for (std::int64_t n = 0; n < runs.count(); ++n, runs.next()) {
-            touched = touched || (runs.first() / block <= bad && bad <= (runs.first() + runs.length() - 1) / block);
+          BoxPieces pieces(shape, offset, count);
+          for (std::int64_t n = 0; n < pieces.count(); ++n, pieces.next()) {
+            touched =
+                touched || (pieces.first() / block <= bad && bad <= (pieces.first() + pieces.length() - 1) / block);
           }
           bool refused = false;
           try {

@@ -90,15 +90,15 @@ class DenseMolecule {
   double t2(std::size_t a, std::size_t b, std::size_t i, std::size_t j) const { return t2_[at(a, b, i, j)]; }
   double fock(std::size_t p, std::size_t q) const { return fock_[p * n_ + q]; }
 
-  std::vector<OrbitalRun> runs() const {
-    std::vector<OrbitalRun> runs;
+  std::vector<OrbitalRange> ranges() const {
+    std::vector<OrbitalRange> ranges;
     for (std::size_t p = 0; p < n_; ++p) {
-      if (runs.empty() || runs.back().orbital_class != class_[p] || runs.back().irrep != irrep_[p]) {
-        runs.push_back({class_[p], irrep_[p], 0});
+      if (ranges.empty() || ranges.back().orbital_class != class_[p] || ranges.back().irrep != irrep_[p]) {
+        ranges.push_back({class_[p], irrep_[p], 0});
       }
-      ++runs.back().size;
+      ++ranges.back().size;
     }
-    return runs;
+    return ranges;
   }
 
   std::vector<double> energy;
@@ -226,7 +226,7 @@ inline MemorySource memory_source(const DenseMolecule& m, std::int64_t hole_tile
   info.reference = m.reference();
   info.correlation_energy = -0.125;
   info.provenance = {{"program", "a test"}, {"molecule", "random"}, {"basis", "none"}};
-  MemorySource source(TileSpace::partition(m.runs(), hole_tile, particle_tile, m.restricted()), m.energy, info,
+  MemorySource source(TileSpace::partition(m.ranges(), hole_tile, particle_tile, m.restricted()), m.energy, info,
                       {.integrals = true, .fock = fock});
   const TileSpace& space = source.tiles();
   const auto fill = [&](const BlockIndex& index, std::size_t rank, auto element, auto set) {

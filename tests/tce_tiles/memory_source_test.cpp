@@ -17,7 +17,7 @@ const OrbitalSet rohf{Reference::rohf, {{{0, 0, 0, 1, 2}, {0, 0, 1}, {0, 1, 1, 3
 TEST(TriplesV2Blocks, AreTheThreeClassesOfTheFullIndex) {
   for (const bool restricted : {true, false}) {
     const DenseMolecule m(restricted ? closed_shell({0, 0, 1}, {0, 1, 1}) : rohf, 1);
-    const TileSpace space = TileSpace::partition(m.runs(), 1, 2, restricted);
+    const TileSpace space = TileSpace::partition(m.ranges(), 1, 2, restricted);
     const auto particle = [&](int g) { return space[g].space() == Space::particle; };
     std::set<std::array<int, 4>> expected, found;
     const BlockIndex all = v2_blocks(space);
@@ -52,7 +52,7 @@ TEST(MemorySource, GivesBackWhatWasSet) {
 
 TEST(MemorySource, RefusesBlocksThatDoNotExist) {
   const DenseMolecule m(closed_shell({0, 0}, {0, 0, 1}), 3);
-  MemorySource source(TileSpace::partition(m.runs(), 1, 1, true), m.energy, {}, {.integrals = true, .fock = false});
+  MemorySource source(TileSpace::partition(m.ranges(), 1, 1, true), m.energy, {}, {.integrals = true, .fock = false});
   // Tiles: holes 0 1 alpha, 2 3 beta; particles 4 5 6 alpha (6 of irrep 1), 7 8 9 beta.
   const std::vector<double> one = {1.0}, two = {1.0, 2.0};
   std::vector<double> out(1);
@@ -150,7 +150,7 @@ TEST(Retile, UnequalTilesOfTheSource) {
 
 TEST(Retile, AmplitudesAlone) {
   const DenseMolecule m(closed_shell({0, 0}, {0, 0}), 6);
-  MemorySource source(TileSpace::partition(m.runs(), 1, 1, true), m.energy, {}, {.integrals = false, .fock = false});
+  MemorySource source(TileSpace::partition(m.ranges(), 1, 1, true), m.energy, {}, {.integrals = false, .fock = false});
   const MemorySource full = memory_source(m, 1, 1);
   for (const Block& b : source.t1_index().blocks())
     source.set_t1(b.tiles[0], b.tiles[1], full.t1(b.tiles[0], b.tiles[1]));

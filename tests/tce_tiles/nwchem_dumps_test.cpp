@@ -35,9 +35,9 @@ std::vector<double> read_v2(const TileSource& source, const std::array<int, 4>& 
 
 /// Runs of orbitals that TCE divides separately. A tile table does not show the boundary between neighbouring runs. For
 /// ROHF in `2eorb` storage (`split`) the boundary follows from the numbers of alpha and beta orbitals.
-std::vector<OrbitalRun> runs_of(const TileSpace& space, bool split) {
-  if (!split) return space.runs();
-  std::vector<OrbitalRun> runs;
+std::vector<OrbitalRange> ranges_of(const TileSpace& space, bool split) {
+  if (!split) return space.ranges();
+  std::vector<OrbitalRange> ranges;
   for (const OrbitalClass c : orbital_classes) {
     for (int irrep = 0; irrep < 8; ++irrep) {
       const std::int64_t closed = space.range(OrbitalClass::hole_beta, irrep).size;
@@ -47,11 +47,11 @@ std::vector<OrbitalRun> runs_of(const TileSpace& space, bool split) {
       if (c == OrbitalClass::hole_alpha) parts = {closed, open};
       if (c == OrbitalClass::particle_beta) parts = {open, empty};
       for (const std::int64_t size : parts) {
-        if (size > 0) runs.push_back({c, irrep, size});
+        if (size > 0) ranges.push_back({c, irrep, size});
       }
     }
   }
-  return runs;
+  return ranges;
 }
 
 class NwchemDump : public ::testing::TestWithParam<std::string> {};
@@ -95,7 +95,7 @@ TEST_P(NwchemDump, HasTilesByThePartitionRule) {
   const TileSpace& space = source->tiles();
   const bool split = source->info().reference == Reference::rohf && expected_text(GetParam(), {"storage"}) == "2eorb";
   const auto size = static_cast<std::int64_t>(expected_number(GetParam(), {"tile_size"}));
-  EXPECT_EQ(TileSpace::partition(runs_of(space, split), size, size, space.restricted()), space);
+  EXPECT_EQ(TileSpace::partition(ranges_of(space, split), size, size, space.restricted()), space);
 }
 
 TEST_P(NwchemDump, HasTheSameOrbitalEnergiesFromAllFiles) {

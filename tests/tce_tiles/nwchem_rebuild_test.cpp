@@ -76,7 +76,7 @@ TEST_F(Rebuild, FindsEveryTable) {
             if (split && kind.reference != Reference::rohf) continue;
             SCOPED_TRACE(to_string(kind.reference) + " core " + std::to_string(core) + " top " + std::to_string(top) +
                          " size " + std::to_string(size) + (split ? " split" : ""));
-            const TileSpace space = TileSpace::partition(sort_orbitals(counts(core, top), split).runs, size, size,
+            const TileSpace space = TileSpace::partition(sort_orbitals(counts(core, top), split).ranges, size, size,
                                                          kind.reference == Reference::rhf);
             const RebuiltTiles rebuilt =
                 rebuild(space, core, split || (kind.reference == Reference::rhf && size % 2 == 0));
@@ -94,13 +94,13 @@ TEST_F(Rebuild, FindsEveryTable) {
 
 TEST_F(Rebuild, TellsClosedShellRohfFromRhf) {
   orbitals(Reference::rhf, 10, 4, 4);
-  const TileSpace space = TileSpace::partition(sort_orbitals(counts(0, 0), false).runs, 3, 3, false);
+  const TileSpace space = TileSpace::partition(sort_orbitals(counts(0, 0), false).ranges, 3, 3, false);
   EXPECT_EQ(rebuild(space, 0, false).reference, Reference::rohf);
 }
 
 TEST_F(Rebuild, UsesTheGivenTileSizeAndFrozenCore) {
   orbitals(Reference::rhf, 14, 5, 5);
-  const TileSpace space = TileSpace::partition(sort_orbitals(counts(1, 0), false).runs, 3, 3, true);
+  const TileSpace space = TileSpace::partition(sort_orbitals(counts(1, 0), false).ranges, 3, 3, true);
   tile_size_ = 3;
   core_ = 1;
   EXPECT_EQ(rebuild(space, 1, true).space, space);
@@ -115,7 +115,7 @@ TEST_F(Rebuild, UsesTheGivenTileSizeAndFrozenCore) {
 
 TEST_F(Rebuild, RefusesOrbitalsThatDoNotFit) {
   orbitals(Reference::rhf, 14, 5, 5);
-  const TileSpace space = TileSpace::partition(sort_orbitals(counts(1, 0), false).runs, 3, 3, true);
+  const TileSpace space = TileSpace::partition(sort_orbitals(counts(1, 0), false).ranges, 3, 3, true);
   movecs_.energies[0][3] += 0.01;
   movecs_.energies[1] = movecs_.energies[0];
   const NwchemMovecs changed = movecs_;

@@ -63,7 +63,7 @@ TEST(SortedOrbitals, RunIrrepByIrrep) {
   c.irreps = {std::vector<int>{0, 2, 0, 3, 0, 2}, std::vector<int>{0, 2, 0, 3, 0, 2}};
   const SortedOrbitals sorted = sort_orbitals(c, false);
   EXPECT_EQ(sorted.orbital, (Sizes{0, 2, 1, 0, 2, 1, 4, 5, 3, 4, 5, 3}));
-  const TileSpace space = TileSpace::partition(sorted.runs, 1, 1, true);
+  const TileSpace space = TileSpace::partition(sorted.ranges, 1, 1, true);
   EXPECT_EQ(irreps_of(space, OrbitalClass::hole_alpha), (std::vector<int>{0, 0, 2}));
   EXPECT_EQ(irreps_of(space, OrbitalClass::particle_beta), (std::vector<int>{0, 2, 3}));
   EXPECT_EQ(space[4].partner, 1);
@@ -85,12 +85,12 @@ TEST(SortedOrbitals, LeaveFrozenOnesOut) {
 // `2eorb`.
 TEST(SortedOrbitals, SplitOpenShellsForOrbitalStorage) {
   const OrbitalCounts c = counts(13, 5, 3);
-  const TileSpace plain = TileSpace::partition(sort_orbitals(c, false).runs, 3, 3, false);
+  const TileSpace plain = TileSpace::partition(sort_orbitals(c, false).ranges, 3, 3, false);
   EXPECT_EQ(sizes_of(plain, OrbitalClass::hole_alpha), (Sizes{2, 3}));
   EXPECT_EQ(sizes_of(plain, OrbitalClass::hole_beta), (Sizes{3}));
   EXPECT_EQ(sizes_of(plain, OrbitalClass::particle_alpha), (Sizes{2, 3, 3}));
   EXPECT_EQ(sizes_of(plain, OrbitalClass::particle_beta), (Sizes{2, 3, 2, 3}));
-  const TileSpace split = TileSpace::partition(sort_orbitals(c, true).runs, 3, 3, false);
+  const TileSpace split = TileSpace::partition(sort_orbitals(c, true).ranges, 3, 3, false);
   EXPECT_EQ(sizes_of(split, OrbitalClass::hole_alpha), (Sizes{3, 2}));
   EXPECT_EQ(sizes_of(split, OrbitalClass::particle_alpha), (Sizes{2, 3, 3}));
   EXPECT_EQ(sizes_of(split, OrbitalClass::particle_beta), (Sizes{2, 2, 3, 3}));
@@ -98,7 +98,7 @@ TEST(SortedOrbitals, SplitOpenShellsForOrbitalStorage) {
 
 TEST(TileSpace, HandlesEmptyClasses) {
   // Three electrons of one spin: no occupied beta orbital.
-  const TileSpace space = TileSpace::partition(sort_orbitals(counts(6, 3, 0), false).runs, 2, 2, false);
+  const TileSpace space = TileSpace::partition(sort_orbitals(counts(6, 3, 0), false).ranges, 2, 2, false);
   EXPECT_EQ(space.first(OrbitalClass::hole_beta), space.last(OrbitalClass::hole_beta));
   EXPECT_EQ(space.hole_tiles(), 2);
   EXPECT_EQ(space.orbitals(OrbitalClass::particle_beta), 6);
@@ -116,7 +116,7 @@ TEST(TileSpace, RefusesDisorder) {
 }
 
 TEST(TileSpace, IsRetiled) {
-  const TileSpace space = TileSpace::partition(sort_orbitals(counts(13, 5, 5), false).runs, 3, 3, true);
+  const TileSpace space = TileSpace::partition(sort_orbitals(counts(13, 5, 5), false).ranges, 3, 3, true);
   EXPECT_EQ(space.retiled(3, 3), space);
   const TileSpace other = space.retiled(5, 4);
   EXPECT_EQ(sizes_of(other, OrbitalClass::hole_alpha), (Sizes{5}));
@@ -128,7 +128,7 @@ TEST(TileSpace, IsRetiled) {
 
 TEST(TileSpace, IsCutInMultiplesOfAGranule) {
   const auto cut = [](std::int64_t n, std::int64_t size, std::int64_t granule) {
-    const TileSpace space = TileSpace::partition(sort_orbitals(counts(n + 7, n, n), false).runs, 3, 3, true);
+    const TileSpace space = TileSpace::partition(sort_orbitals(counts(n + 7, n, n), false).ranges, 3, 3, true);
     const TileSpace aligned = space.retiled_aligned(size, size, granule);
     EXPECT_EQ(aligned.orbitals(), space.orbitals());
     EXPECT_TRUE(aligned.restricted());
@@ -150,7 +150,7 @@ TEST(TileSpace, IsCutInMultiplesOfAGranuleWithinEachRun) {
   for (auto& irreps : c.irreps) {
     for (int p = 0; p < 40; ++p) irreps.push_back(p % 3 == 0 ? 2 : 0);
   }
-  const TileSpace space = TileSpace::partition(sort_orbitals(c, false).runs, 3, 5, true);
+  const TileSpace space = TileSpace::partition(sort_orbitals(c, false).ranges, 3, 5, true);
   const TileSpace aligned = space.retiled_aligned(6, 13, 4);
   EXPECT_EQ(sizes_of(aligned, OrbitalClass::hole_alpha), (Sizes{4, 4, 2, 4, 2}));
   EXPECT_EQ(irreps_of(aligned, OrbitalClass::hole_alpha), (std::vector<int>{0, 0, 0, 2, 2}));

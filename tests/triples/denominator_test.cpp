@@ -59,9 +59,9 @@ TEST(LargestDenominator, AgreesWithABruteForceSearch) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const int irreps = 1 << seed % 4;
     const std::int64_t most = irreps == 1 ? 6 : irreps == 8 ? 1 : 3;
-    const auto runs = RandomRuns(seed).draw(irreps, most, false);
-    if (runs.empty()) continue;
-    const TileSpace space = TileSpace::partition(runs, 2, 3, false);
+    const auto ranges = RandomRanges(seed).draw(irreps, most, false);
+    if (ranges.empty()) continue;
+    const TileSpace space = TileSpace::partition(ranges, 2, 3, false);
     std::vector<double> eps(static_cast<std::size_t>(space.orbitals()));
     for (double& e : eps) e = energy(random);
     const double expected = largest_by_brute_force(space, eps), found = largest_denominator(space, eps);
@@ -78,14 +78,14 @@ TEST(LargestDenominator, AgreesWithABruteForceSearch) {
 
 TEST(LargestDenominator, OfHydrogenLikeAtomsDoesNotExist) {
   const TileSpace space = TileSpace::partition(
-      std::vector<OrbitalRun>{{OrbitalClass::hole_alpha, 0, 1}, {OrbitalClass::particle_alpha, 0, 5}}, 4, 4, false);
+      std::vector<OrbitalRange>{{OrbitalClass::hole_alpha, 0, 1}, {OrbitalClass::particle_alpha, 0, 5}}, 4, 4, false);
   EXPECT_EQ(largest_denominator(space, std::vector<double>{-0.5, 1, 2, 3, 4, 5}),
             -std::numeric_limits<double>::infinity());
 }
 
 TEST(LargestDenominator, DoesNotDependOnTheTiles) {
-  const auto runs = RandomRuns(5).draw(2, 5, false);
-  const TileSpace space = TileSpace::partition(runs, 30, 30, false);
+  const auto ranges = RandomRanges(5).draw(2, 5, false);
+  const TileSpace space = TileSpace::partition(ranges, 30, 30, false);
   std::vector<double> eps(static_cast<std::size_t>(space.orbitals()));
   for (std::size_t p = 0; p < eps.size(); ++p) eps[p] = std::cos(static_cast<double>(3 * p));
   EXPECT_EQ(largest_denominator(space.retiled(1, 2), eps), largest_denominator(space, eps));

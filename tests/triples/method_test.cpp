@@ -21,8 +21,8 @@ TEST(AMethod, HasAsManySetsAsItIsGiven) {
   EXPECT_FALSE(ccsd_t.needs_fock());
   EXPECT_EQ(ccsd_t_with_fock.sets().size(), 2u);
   EXPECT_TRUE(ccsd_t_with_fock.needs_fock());
-  EXPECT_EQ(half_disconnected.sets()[0], (DisconnectedSet{OvFactor::t1, VvooFactor::v2, 0.5}));
-  const DisconnectedSet set{OvFactor::t1, VvooFactor::v2};
+  EXPECT_EQ(half_disconnected.sets()[0], (DisconnectedSet{OvTensor::t1, VvooTensor::v2, 0.5}));
+  const DisconnectedSet set{OvTensor::t1, VvooTensor::v2};
   EXPECT_THROW(Method("none", "none", {}), std::logic_error);
   EXPECT_THROW(Method("three", "three", {set, set, set}), std::logic_error);
 }
@@ -52,8 +52,8 @@ TEST(AMethod, KeepsTheTextOfOldJournals) {
 TEST(AMethod, HasItsOwnTextForJournals) {
   std::vector<Method> methods = {ccsd_t, ccsd_t_with_fock};
   methods.insert(methods.end(), std::begin(other_methods), std::end(other_methods));
-  methods.push_back({"close", "close", {{OvFactor::t1, VvooFactor::v2, 1.0 + 1e-15}}});
-  methods.push_back({"t1t2 twice", "twice", {{OvFactor::t1, VvooFactor::t2}, {OvFactor::t1, VvooFactor::t2}}});
+  methods.push_back({"close", "close", {{OvTensor::t1, VvooTensor::v2, 1.0 + 1e-15}}});
+  methods.push_back({"t1t2 twice", "twice", {{OvTensor::t1, VvooTensor::t2}, {OvTensor::t1, VvooTensor::t2}}});
   std::set<std::string> texts;
   for (const Method& method : methods) texts.insert(journal_text(method));
   EXPECT_EQ(texts.size(), methods.size());

@@ -15,10 +15,10 @@ namespace {
 using namespace trifuse::testing;
 using Triple = std::array<int, 3>;
 
-/// A handwritten task: tiles, the inverse of the factor, and the spin case.
+/// A handwritten task: tiles, the inverse of the weight, and the spin case.
 struct Expected {
   Triple particles, holes;
-  double inverse_factor;
+  double inverse_weight;
   SpinCase spin_case;
 };
 
@@ -28,7 +28,7 @@ void expect_tasks(const TileSpace& space, SpinFormulation formulation, const std
   for (std::size_t n = 0; n < tasks.size(); ++n) {
     EXPECT_EQ(tasks[n].particles, expected[n].particles) << "task " << n;
     EXPECT_EQ(tasks[n].holes, expected[n].holes) << "task " << n;
-    EXPECT_DOUBLE_EQ(tasks[n].factor, 1.0 / expected[n].inverse_factor) << "task " << n;
+    EXPECT_DOUBLE_EQ(tasks[n].weight, 1.0 / expected[n].inverse_weight) << "task " << n;
     EXPECT_EQ(tasks[n].spin_case, expected[n].spin_case) << "task " << n;
   }
 }
@@ -112,7 +112,7 @@ Weights weights_of(const TileSpace& space, SpinFormulation formulation) {
       std::array<std::int64_t, 6> sorted = x;
       std::sort(sorted.begin(), sorted.begin() + 3);
       std::sort(sorted.begin() + 3, sorted.end());
-      weights[sorted] += task.factor;
+      weights[sorted] += task.weight;
       std::size_t q = 0;
       while (q < 6 && ++x[q] == end[q]) {
         x[q] = begin[q];
@@ -179,38 +179,39 @@ void expect_every_excitation_once(const TileSpace& space, SpinFormulation formul
 
 TEST(Tasks, CountEveryExcitationOnceForAnyTiles) {
   using enum OrbitalClass;
-  const std::vector<OrbitalRun> closed = {
+  const std::vector<OrbitalRange> closed = {
       {hole_alpha, 0, 3}, {hole_beta, 0, 3}, {particle_alpha, 0, 4}, {particle_beta, 0, 4}};
-  const std::vector<OrbitalRun> open = {
+  const std::vector<OrbitalRange> open = {
       {hole_alpha, 0, 4}, {hole_beta, 0, 2}, {particle_alpha, 0, 3}, {particle_beta, 0, 5}};
-  const std::vector<OrbitalRun> closed_symmetric = {
+  const std::vector<OrbitalRange> closed_symmetric = {
       {hole_alpha, 0, 2},     {hole_alpha, 1, 2},     {hole_beta, 0, 2},     {hole_beta, 1, 2},
       {particle_alpha, 0, 1}, {particle_alpha, 1, 3}, {particle_beta, 0, 1}, {particle_beta, 1, 3}};
-  const std::vector<OrbitalRun> open_symmetric = {{hole_alpha, 0, 3},     {hole_alpha, 1, 1},    {hole_beta, 0, 2},
-                                                  {particle_alpha, 0, 2}, {particle_beta, 0, 3}, {particle_beta, 1, 2}};
+  const std::vector<OrbitalRange> open_symmetric = {{hole_alpha, 0, 3},    {hole_alpha, 1, 1},
+                                                    {hole_beta, 0, 2},     {particle_alpha, 0, 2},
+                                                    {particle_beta, 0, 3}, {particle_beta, 1, 2}};
   for (const std::int64_t size : {1, 2, 3, 5}) {
-    const auto space = [&](const auto& runs, bool restricted) {
-      return TileSpace::partition(runs, size, 5 - size / 2, restricted);
+    const auto space = [&](const auto& ranges, bool restricted) {
+      return TileSpace::partition(ranges, size, 5 - size / 2, restricted);
     };
-    for (const auto& runs : {closed, closed_symmetric}) {
-      expect_every_excitation_once(space(runs, true), SpinFormulation::spin_adapted);
-      expect_every_excitation_once(space(runs, true), SpinFormulation::spin_orbital);
-      expect_every_excitation_once(space(runs, false), SpinFormulation::spin_orbital);
+    for (const auto& ranges : {closed, closed_symmetric}) {
+      expect_every_excitation_once(space(ranges, true), SpinFormulation::spin_adapted);
+      expect_every_excitation_once(space(ranges, true), SpinFormulation::spin_orbital);
+      expect_every_excitation_once(space(ranges, false), SpinFormulation::spin_orbital);
     }
-    for (const auto& runs : {open, open_symmetric})
-      expect_every_excitation_once(space(runs, false), SpinFormulation::spin_orbital);
+    for (const auto& ranges : {open, open_symmetric})
+      expect_every_excitation_once(space(ranges, false), SpinFormulation::spin_orbital);
   }
 }
 
 TEST(RefinedTasks, PartitionTheTasksOfTheSmallerTiles) {
-  const auto key = [](const Task& t) { return std::tie(t.particles, t.holes, t.factor, t.spin_case); };
+  const auto key = [](const Task& t) { return std::tie(t.particles, t.holes, t.weight, t.spin_case); };
   const auto less = [&](const Task& x, const Task& y) { return key(x) < key(y); };
   std::map<SpinFormulation, std::size_t> compared;
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const bool restricted = seed % 2 == 0;
     const int irreps = seed < 3 ? 1 : 2;
-    const auto runs = RandomRuns(seed).draw(irreps, 6, restricted);
-    const TileSpace coarse = TileSpace::partition(runs, 4, 5, restricted);
+    const auto ranges = RandomRanges(seed).draw(irreps, 6, restricted);
+    const TileSpace coarse = TileSpace::partition(ranges, 4, 5, restricted);
     for (const std::int64_t size : {1, 2, 3, 9}) {
       const TileSpace fine = coarse.refined(size, size);
       for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {

@@ -9,14 +9,14 @@ namespace {
 
 /// Occupied orbitals by irrep, and ten virtual ones.
 TileSpace closed_shell_of(const std::vector<std::int64_t>& occupied) {
-  std::vector<OrbitalRun> runs;
+  std::vector<OrbitalRange> ranges;
   for (const OrbitalClass c : {OrbitalClass::hole_alpha, OrbitalClass::hole_beta}) {
     for (std::size_t irrep = 0; irrep < occupied.size(); ++irrep) {
-      runs.push_back({c, static_cast<int>(irrep), occupied[irrep]});
+      ranges.push_back({c, static_cast<int>(irrep), occupied[irrep]});
     }
   }
-  for (const OrbitalClass c : {OrbitalClass::particle_alpha, OrbitalClass::particle_beta}) runs.push_back({c, 0, 10});
-  return TileSpace::partition(runs, 4, 16, true);
+  for (const OrbitalClass c : {OrbitalClass::particle_alpha, OrbitalClass::particle_beta}) ranges.push_back({c, 0, 10});
+  return TileSpace::partition(ranges, 4, 16, true);
 }
 
 std::int64_t hole_size(const std::vector<std::int64_t>& occupied) {

@@ -61,7 +61,7 @@ struct CtaTileData {
       formulation == SpinFormulation::spin_adapted ? spin_adapted_vvoo_blocks : spin_orbital_vvoo_blocks;
 
   std::uint32_t number;       ///< number of the CTA tile in the launch; `no_cta_tile` after the last one
-  std::int32_t equal_blocks;  ///< see equal_hole_blocks()
+  std::int32_t equal_groups;  ///< see equal_hole_groups()
   std::int32_t targets;       ///< number of targets to compute, of each side
   CtaTile cta_tile;
   TaskData task;
@@ -70,11 +70,11 @@ struct CtaTileData {
   ElementNumber<formulation, Config> eps_particles[Config::cta_particles], eps_holes[cta_holes];
   /// t1 or f_ov of each set: [set][ov_index()].
   alignas(Config::group_warps > 1 ? 16 : alignof(double))
-      ElementNumber<formulation, Config> ov_factors[max_sets][Config::cta_particles * cta_holes];
+      ElementNumber<formulation, Config> ov_tensors[max_sets][Config::cta_particles * cta_holes];
   const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
   KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
   WarpView views[Config::warps];                                               ///< [warp]
-  /// Returns the index in `ov_factors` of a particle and a hole. Warps that multiply together read several particles at
+  /// Returns the index in `ov_tensors` of a particle and a hole. Warps that multiply together read several particles at
   /// a time. For other warps ov_index(n / cta_holes, n % cta_holes) is n, but the compiler does not see this.
   static constexpr __device__ __forceinline__ int ov_index(int particle, int hole) {
     return Config::group_warps > 1 ? hole * Config::cta_particles + particle : particle * cta_holes + hole;
@@ -189,12 +189,12 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
     return task.offset[q] + min(data.cta_tile.particle[q] + n - first, task.extent[q] - 1);
   };
   const auto hole_orbital = [&](int n) {
-    const int q = n / hole_block;
-    return task.offset[3 + q] + min(data.cta_tile.hole_block[q] * hole_block + n % hole_block, task.extent[3 + q] - 1);
+    const int q = n / hole_group_size, local = n % hole_group_size;
+    return task.offset[3 + q] + min(data.cta_tile.hole_group[q] * hole_group_size + local, task.extent[3 + q] - 1);
   };
   if (thread == 0) {
-    data.equal_blocks = equal_hole_blocks(task, data.cta_tile);
-    data.targets = formulation == SpinFormulation::spin_adapted ? computed_targets(data.equal_blocks) : 1;
+    data.equal_groups = equal_hole_groups(task, data.cta_tile);
+    data.targets = formulation == SpinFormulation::spin_adapted ? computed_targets(data.equal_groups) : 1;
   }
   if constexpr (Config::group_warps > 1) data.groups.units.fill(task, data.cta_tile, thread);
   if (thread < Config::warps) {
@@ -224,7 +224,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
         const int n = min(first + i * threads, factors - 1);
-        loaded[i] = __ldg(parameters.ov_factors[set] + hole_orbital(n % cta_holes) +
+        loaded[i] = __ldg(parameters.ov_tensors[set] + hole_orbital(n % cta_holes) +
                           std::int64_t{parameters.orbitals} * particle_orbital(n / cta_holes));
       }
 #pragma unroll
@@ -232,7 +232,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
         const int n = first + i * threads;
         if (n >= factors) continue;
         const int at = Config::group_warps > 1 ? data.ov_index(n / cta_holes, n % cta_holes) : n;
-        data.ov_factors[set][at] = static_cast<ElementNumber<formulation, Config>>(loaded[i]);
+        data.ov_tensors[set][at] = static_cast<ElementNumber<formulation, Config>>(loaded[i]);
       }
     }
   }
@@ -244,7 +244,7 @@ __device__ __forceinline__ void gather_cta_tile_data(const KernelParameters& par
 /// particles, and h1 and h2 are the other two holes.
 template <typename Config>
 struct VvooPart {
-  static constexpr int block_bytes = hole_block * hole_block * static_cast<int>(sizeof(double));
+  static constexpr int block_bytes = hole_group_size * hole_group_size * static_cast<int>(sizeof(double));
   int u, w;                  ///< positions 0..2 of the other two particles
   int offset;                ///< bytes from the first part to this one
   int y_stride, row_stride;  ///< bytes from one y to the next, and from one u to the next
@@ -270,8 +270,9 @@ struct VvooPart {
   __device__ __forceinline__ const double* row(const CtaTileData<SpinFormulation::spin_orbital, Config>& data,
                                                const double* block, int y, int n) const {
     const int h1 = first_other(y), h2 = second_other(y);
-    return block + vvoo_block(data.cta_tile.hole_block[h1], (data.task.extent[3 + h2] + hole_block - 1) / hole_block,
-                              data.cta_tile.hole_block[h2], data.task.extent[u], data.cta_tile.particle[u] + n,
+    return block + vvoo_block(data.cta_tile.hole_group[h1],
+                              (data.task.extent[3 + h2] + hole_group_size - 1) / hole_group_size,
+                              data.cta_tile.hole_group[h2], data.task.extent[u], data.cta_tile.particle[u] + n,
                               data.task.extent[w], data.cta_tile.particle[w]);
   }
 };
@@ -293,7 +294,7 @@ struct FloatVector {
 ///     [y, fast / F, slow, fast % F / 4, h1, h2, fast % 4]    F: values of the fast particle in a warp tile
 template <typename Config, int x>
 struct FloatVvoo {
-  static constexpr int vector = 4, column = hole_block * hole_block;
+  static constexpr int vector = 4, column = hole_group_size * hole_group_size;
   /// Positions 0..2 of the fast and of the slow particle.
   static constexpr int fast = x == 1 ? 0 : 1, slow = x == 2 ? 0 : 2;
   /// Number of vectors of the fast particle in a warp tile. Number of floats from one value of the slow particle to the
@@ -306,7 +307,7 @@ struct FloatVvoo {
   static __device__ __forceinline__ const float* of_lane(const Elements& elements, const char* vvoo, int half) {
     const CtaTile& cta_tile = elements.data.cta_tile;
     const int holes =
-        elements.local_hole(first_other(y), half) * hole_block + elements.local_hole(second_other(y), half);
+        elements.local_hole(first_other(y), half) * hole_group_size + elements.local_hole(second_other(y), half);
     const int vectors = (elements.first[fast] - cta_tile.particle[fast]) / Config::warp_tile(fast);
     return reinterpret_cast<const float*>(vvoo + VvooPart<Config>(elements.data, x).read_offset(y)) +
            (vectors * cta_extent<Config>(cta_tile, slow) + elements.first[slow] - cta_tile.particle[slow]) *

@@ -150,9 +150,9 @@ class WarpEpilogue {
   /// `u`, `w`: positions of the particles. `particle_u`, `particle_w`: the particles, counted in their orbital tiles.
   __device__ __forceinline__ int vvoo_offset(int h1, int h2, int u, int w, int particle_u, int particle_w) const {
     const auto& d = elements_.data;
-    return static_cast<int>(vvoo_block(d.cta_tile.hole_block[h1], (d.task.extent[3 + h2] + hole_block - 1) / hole_block,
-                                       d.cta_tile.hole_block[h2], d.task.extent[u], particle_u, d.task.extent[w],
-                                       particle_w));
+    return static_cast<int>(
+        vvoo_block(d.cta_tile.hole_group[h1], (d.task.extent[3 + h2] + hole_group_size - 1) / hole_group_size,
+                   d.cta_tile.hole_group[h2], d.task.extent[u], particle_u, d.task.extent[w], particle_w));
   }
 
   /// Returns the address of the first number of a thread in the scratch of this CTA, [side, target, accumulator,

@@ -86,7 +86,7 @@ struct KeptTarget {
     float with_t_a = 0.0f;
 #pragma unroll
     for (int b = 0; b < bs; ++b) with_t_a += v_bc.at[b] * over_a.at[b];
-    const float t_c = elements.ov_factor(0, 2, 0, y, half);
+    const float t_c = elements.ov_tensor(0, 2, 0, y, half);
     return alone_sign(0, y) * with_t_a + alone_sign(1, y) * with_t_b + alone_sign(2, y) * t_c * with_v_ab;
   }
 
@@ -95,10 +95,10 @@ struct KeptTarget {
   __device__ __forceinline__ FloatVector<size> factors() const {
     FloatVector<size> t;
     const auto& data = elements.data;
-    const int hole = y * hole_block + elements.local_hole(y, half);
+    const int hole = y * hole_group_size + elements.local_hole(y, half);
 #pragma unroll
     for (int n = 0; n < size; n += vector) {
-      t.load_four(n, &data.ov_factors[0][data.ov_index(elements.in_cta[x] + n, hole)]);
+      t.load_four(n, &data.ov_tensors[0][data.ov_index(elements.in_cta[x] + n, hole)]);
     }
     return t;
   }

@@ -103,7 +103,7 @@ struct LaneElements {
   }
   /// Returns the lane's hole at position q, counted inside its orbital tile.
   __device__ __forceinline__ int hole(int q, int half) const {
-    return data.cta_tile.hole_block[q] * hole_block + local_hole(q, half);
+    return data.cta_tile.hole_group[q] * hole_group_size + local_hole(q, half);
   }
   /// Returns particle `n` of the warp tile along position `q`, counted inside its orbital tile. If it lies beyond the
   /// end of the tile, returns the last particle of the tile.
@@ -116,14 +116,14 @@ struct LaneElements {
     return data.eps_particles[in_cta[q] + n];
   }
   __device__ __forceinline__ ElementNumber<formulation, Config> eps_holes(int half) const {
-    return data.eps_holes[local_hole(0, half)] + data.eps_holes[hole_block + local_hole(1, half)] +
-           data.eps_holes[2 * hole_block + local_hole(2, half)];
+    return data.eps_holes[local_hole(0, half)] + data.eps_holes[hole_group_size + local_hole(1, half)] +
+           data.eps_holes[2 * hole_group_size + local_hole(2, half)];
   }
   /// Returns t1 (set 0) or f_ov (set 1) of particle `n` of the warp tile along position x and of the lane's hole at
   /// position y.
-  __device__ __forceinline__ ElementNumber<formulation, Config> ov_factor(int set, int x, int n, int y,
+  __device__ __forceinline__ ElementNumber<formulation, Config> ov_tensor(int set, int x, int n, int y,
                                                                           int half) const {
-    return data.ov_factors[set][data.ov_index(in_cta[x] + n, y * hole_block + local_hole(y, half))];
+    return data.ov_tensors[set][data.ov_index(in_cta[x] + n, y * hole_group_size + local_hole(y, half))];
   }
 
   /// Returns multiplicity() of the particles; 0 beyond the end of an orbital tile.

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(sum_threads) task_sums(KernelParameters parame
     }
     if (threadIdx.x < sums) {
       out[(static_cast<std::int64_t>(blockIdx.x) * parameters.omega2_count + w) * sums + threadIdx.x] =
-          task.factor * sum;
+          task.weight * sum;
     }
     __syncthreads();
   }

@@ -7,7 +7,7 @@
 
 #include "cxx/cuda/schedule/configuration.hpp"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
-#include "cxx/cuda/schedule/split_half_blocks.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 #include "cxx/triples/task.hpp"
 
 /// The compiled kernels, without their template parameters.

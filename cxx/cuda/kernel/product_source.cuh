@@ -69,13 +69,13 @@ struct ProductSource {
     const int u = first_other(x), w = second_other(x);
     const int h1 = 3 + first_other(y), h2 = 3 + second_other(y), h = 3 + y;
     const int k_tiles = (product.k_steps + Precision::k_tile_steps - 1) / Precision::k_tile_steps;
-    const int h2_blocks = (task.extent[h2] + hole_block - 1) / hole_block;
+    const int h2_groups = (task.extent[h2] + hole_group_size - 1) / hole_group_size;
     const int particle_pairs = (task.extent[w] + particle_pair - 1) / particle_pair;
-    a = static_cast<const char*>(product.a) + size * left_k_tile<Precision>(cta_tile.hole_block[h1 - 3], h2_blocks,
-                                                                            cta_tile.hole_block[h2 - 3], k_tiles, 0,
+    a = static_cast<const char*>(product.a) + size * left_k_tile<Precision>(cta_tile.hole_group[h1 - 3], h2_groups,
+                                                                            cta_tile.hole_group[h2 - 3], k_tiles, 0,
                                                                             task.extent[x], cta_tile.particle[x]);
     b = static_cast<const char*>(product.b) +
-        size * right_k_tile<Precision>(cta_tile.hole_block[h - 3], k_tiles, 0, task.extent[u], cta_tile.particle[u],
+        size * right_k_tile<Precision>(cta_tile.hole_group[h - 3], k_tiles, 0, task.extent[u], cta_tile.particle[u],
                                        particle_pairs, cta_tile.particle[w] / particle_pair);
     a_step = std::int64_t{a_k_tile} * task.extent[x];
     b_row = b_k_tile * particle_pairs;
@@ -104,7 +104,7 @@ struct WarpCoord {
   }
 };
 
-/// The numbers of the units of a product in a stage, for warps that multiply together (see SplitHalfBlocks). First come
+/// The numbers of the units of a product in a stage, for warps that multiply together (see SplitHalfUnits). First come
 /// the units of A [x], then the units of B: [c, b] if a stands alone, else [a, c] or [a, b]. So the two units with the
 /// 8 values of b follow each other.
 template <typename Config>
@@ -170,15 +170,15 @@ struct UnitTable {
     panel_units[a][x] = in_panel(x);
     panel_units[b][x] = in_panel(u) * in_panel(w);
     const int y = x, h1 = first_other(y), h2 = second_other(y);
-    block[a][y] =
-        cta_tile.hole_block[h1] * ((task.extent[3 + h2] + hole_block - 1) / hole_block) + cta_tile.hole_block[h2];
-    block[b][y] = cta_tile.hole_block[y];
+    block[a][y] = cta_tile.hole_group[h1] * ((task.extent[3 + h2] + hole_group_size - 1) / hole_group_size) +
+                  cta_tile.hole_group[h2];
+    block[b][y] = cta_tile.hole_group[y];
   }
 };
 
 /// All units of a product that vanishes are this unit of zeros, see give_k_steps().
 template <typename Precision>
-__device__ const ulonglong2 unit_of_zeros[Precision::block_bytes / sizeof(ulonglong2)] = {};
+__device__ const ulonglong2 unit_of_zeros[Precision::k_tile_bytes / sizeof(ulonglong2)] = {};
 
 /// The unit that a lane of the producer warp copies. The number of the lane is the number of the unit in a stage.
 template <typename Config>
@@ -203,9 +203,9 @@ struct UnitSource {
       from = reinterpret_cast<const char*>(unit_of_zeros<Precision>);
       return;
     }
-    step = panel_units * Precision::block_bytes;
+    step = panel_units * Precision::k_tile_bytes;
     from = static_cast<const char*>(panel) + std::int64_t{step} * (block * k_tiles) +
-           std::int64_t{unit} * Precision::block_bytes;
+           std::int64_t{unit} * Precision::k_tile_bytes;
   }
 };
 

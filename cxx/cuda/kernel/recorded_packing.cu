@@ -57,8 +57,8 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
 }
 
 /// Copies the blocks of all jobs. blockIdx.x: number of the job.
-__global__ void scatter_ov_factors(const OvFactorJob* jobs, int orbitals) {
-  const OvFactorJob job = jobs[blockIdx.x];
+__global__ void scatter_ov_tensors(const OvTensorJob* jobs, int orbitals) {
+  const OvTensorJob job = jobs[blockIdx.x];
   for (int n = static_cast<int>(threadIdx.x); n < job.particles * job.holes; n += threads) {
     const int particle = n % job.particles, hole = n / job.particles;
     job.table[job.first_hole + hole + std::int64_t{orbitals} * (job.first_particle + particle)] = job.t1[n];
@@ -82,8 +82,8 @@ void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs
   });
 }
 
-void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream) {
-  scatter_ov_factors<<<static_cast<unsigned>(jobs_count), threads, 0, stream>>>(jobs, orbitals);
+void launch_ov_tensors(const OvTensorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream) {
+  scatter_ov_tensors<<<static_cast<unsigned>(jobs_count), threads, 0, stream>>>(jobs, orbitals);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 

@@ -33,7 +33,7 @@ void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs
                              const PackingSegment* segments, cudaStream_t stream);
 
 /// A block of t1 or f_ov that goes into the table of its set. Both are in device memory.
-struct OvFactorJob {
+struct OvTensorJob {
   const double* t1;                         ///< [hole, particle] of two orbital tiles
   double* table;                            ///< [particle orbital, hole orbital] over all orbitals
   std::int32_t particles, holes;            ///< extents of the block
@@ -42,6 +42,6 @@ struct OvFactorJob {
 
 /// Copies all blocks into their tables in one launch. `jobs` [jobs_count] lies in device memory. `orbitals`: extent of
 /// each index of the tables.
-void launch_ov_factors(const OvFactorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
+void launch_ov_tensors(const OvTensorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream);
 
 }

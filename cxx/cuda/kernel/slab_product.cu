@@ -107,7 +107,7 @@ __global__ __launch_bounds__(threads, 2) void slab_product(const SlabProduct p) 
   const int tiles = static_cast<int>(ceil_div(p.depth, k_tile));
   const int first_row = static_cast<int>(blockIdx.y) * tile_rows, first_column = static_cast<int>(blockIdx.x) * columns;
   Loader<tile_rows, k_tile, T::a_row, true> load_a(p.a + first_row * p.a_row, p.a_row, p.rows - first_row, p.depth);
-  const double* const b_of_cta = p.b + blockIdx.z * p.b_batch + first_column * (transposed ? p.b_row : 1);
+  const double* const b_of_cta = p.b + blockIdx.z * p.b_matrix + first_column * (transposed ? p.b_row : 1);
   const int columns_left = p.columns - first_column;
   Loader<T::b_rows, T::b_length, T::b_row, transposed> load_b(b_of_cta, p.b_row, transposed ? columns_left : p.depth,
                                                               transposed ? p.depth : columns_left);
@@ -154,7 +154,7 @@ __global__ __launch_bounds__(threads, 2) void slab_product(const SlabProduct p) 
       }
     }
   }
-  double* const c = p.c + blockIdx.z * p.c_batch;
+  double* const c = p.c + blockIdx.z * p.c_matrix;
 #pragma unroll
   for (int i = 0; i < T::fragments_m; ++i) {
 #pragma unroll
@@ -183,7 +183,7 @@ void launch_tiled(const SlabProduct& product, cudaStream_t stream) {
   TRIFUSE_CUDA(cudaFuncSetAttribute(slab_product<columns, transposed>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     shared_bytes));
   const dim3 grid(static_cast<unsigned>(ceil_div(product.columns, columns)),
-                  static_cast<unsigned>(ceil_div(product.rows, tile_rows)), static_cast<unsigned>(product.batches));
+                  static_cast<unsigned>(ceil_div(product.rows, tile_rows)), static_cast<unsigned>(product.matrices));
   slab_product<columns, transposed><<<grid, threads, shared_bytes, stream>>>(product);
   TRIFUSE_CUDA(cudaGetLastError());
 }
@@ -191,7 +191,7 @@ void launch_tiled(const SlabProduct& product, cudaStream_t stream) {
 }
 
 void launch_slab_product(const SlabProduct& product, cudaStream_t stream) {
-  if (product.batches == 0 || product.rows == 0 || product.columns == 0) return;
+  if (product.matrices == 0 || product.rows == 0 || product.columns == 0) return;
   constexpr int narrow = 64, wide = 128;
   // The columns are the particles of a tile, which are few.
   if (product.b_transposed) return launch_tiled<narrow, true>(product, stream);

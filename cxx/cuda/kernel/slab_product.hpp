@@ -16,13 +16,13 @@ namespace trifuse::gpu {
 /// memory. Their addresses and all strides are multiples of 2 doubles. The last index of each array is contiguous.
 struct SlabProduct {
   const double* a;  ///< [rows, depth]
-  const double* b;  ///< [batches, depth, columns]; [batches, columns, depth] if `b_transposed`
+  const double* b;  ///< [matrices, depth, columns]; [matrices, columns, depth] if `b_transposed`
   double* c;        ///< row m begins at (m / inner_rows) * c_outer + (m % inner_rows) * c_inner
-  std::int32_t batches, rows, columns, depth;
+  std::int32_t matrices, rows, columns, depth;
   std::int32_t inner_rows;
-  std::int64_t a_row;                      ///< doubles between rows of A
-  std::int64_t b_batch, b_row;             ///< doubles between matrices of B, between rows of B
-  std::int64_t c_batch, c_outer, c_inner;  ///< strides of C, in doubles
+  std::int64_t a_row;                       ///< doubles between rows of A
+  std::int64_t b_matrix, b_row;             ///< doubles between matrices of B, between rows of B
+  std::int64_t c_matrix, c_outer, c_inner;  ///< strides of C, in doubles
   double sign;
   bool adds, b_transposed;
 };

@@ -43,7 +43,7 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
     const Number* first = scratch_ + side * Base::targets_per_side * numbers_per_target - lane_;
     const auto read = [&](int t) {
-      const TargetSource source = target_source(elements_.data.equal_blocks, t);
+      const TargetSource source = target_source(elements_.data.equal_groups, t);
       const auto hole = [&](int p) { return p == 0 ? x[0] : p == 1 ? x[1] : x[2]; };
       const int i = hole(source.order[0]), j = hole(source.order[1]), k = hole(source.order[2]);
       constexpr int lone = Elements::final_axes.hole;
@@ -111,8 +111,8 @@ class SpinAdaptedEnergies : public WarpEpilogue<SpinFormulation::spin_adapted, t
       const int y = all[static_cast<std::size_t>(t)][x];
       const int h1 = first_other(y), h2 = second_other(y);
       const double* block = elements_.data.vvoo[set * spin_adapted_vvoo_blocks + x * 6 + t];
-      singles[t] += elements_.ov_factor(set, x, n[x], y, half) *
-                    static_cast<Element>(__ldg(block + offset[y] + elements_.local_hole(h1, half) * hole_block +
+      singles[t] += elements_.ov_tensor(set, x, n[x], y, half) *
+                    static_cast<Element>(__ldg(block + offset[y] + elements_.local_hole(h1, half) * hole_group_size +
                                                elements_.local_hole(h2, half)));
     }
   }

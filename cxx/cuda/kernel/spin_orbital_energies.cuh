@@ -78,7 +78,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   template <int x, int y>
   struct VvooValues {
     static constexpr int u = first_other(x), w = second_other(x), h1 = first_other(y), h2 = second_other(y);
-    static constexpr int column = hole_block * hole_block;
+    static constexpr int column = hole_group_size * hole_group_size;
     /// The fast particle is the one of which a lane reads several values together, see FloatVvoo.
     static constexpr int fast = FloatVvoo<Config, x>::fast, slow = FloatVvoo<Config, x>::slow;
     const SpinOrbitalEnergies& epilogue;
@@ -89,7 +89,9 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         : epilogue(owner) {
       const auto& elements = epilogue.elements_;
       const CtaTile& cta_tile = elements.data.cta_tile;
-      const auto holes = [&] { return elements.local_hole(h1, half) * hole_block + elements.local_hole(h2, half); };
+      const auto holes = [&] {
+        return elements.local_hole(h1, half) * hole_group_size + elements.local_hole(h2, half);
+      };
       if constexpr (Config::converts_vvoo) {
         row = FloatVvoo<Config, x>::slow_stride;
         first = FloatVvoo<Config, x>::template of_lane<y>(elements, vvoo, half);
@@ -187,32 +189,32 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   /// t1 or f_ov of the particles b and c of a slice and of hole y, with their signs. Floats stay in registers. Doubles
   /// would need too many registers, so they are loaded where they are used.
   template <int y, typename T = Number>
-  struct OvFactors;
+  struct OvTensors;
   template <int y, std::same_as<double> T>
-  struct OvFactors<y, T> {
+  struct OvTensors<y, T> {
     const Elements& elements;
     int set, first_b, half;
-    __device__ __forceinline__ OvFactors(const Elements& of, int of_set, int of_b, int of_half)
+    __device__ __forceinline__ OvTensors(const Elements& of, int of_set, int of_b, int of_half)
         : elements(of), set(of_set), first_b(of_b), half(of_half) {}
     __device__ __forceinline__ double b(int n) const {
-      return alone_sign(1, y) * elements.ov_factor(set, 1, first_b + n, y, half);
+      return alone_sign(1, y) * elements.ov_tensor(set, 1, first_b + n, y, half);
     }
     __device__ __forceinline__ double c(int n) const {
-      return alone_sign(2, y) * elements.ov_factor(set, 2, n, y, half);
+      return alone_sign(2, y) * elements.ov_tensor(set, 2, n, y, half);
     }
   };
   template <int y, std::same_as<float> T>
-  struct OvFactors<y, T> {
+  struct OvTensors<y, T> {
     float of_b[slice_b], of_c[Config::warp_tile_c];
-    __device__ __forceinline__ OvFactors(const Elements& elements, int set, int first_b, int half) {
+    __device__ __forceinline__ OvTensors(const Elements& elements, int set, int first_b, int half) {
 #pragma unroll
       for (int n = 0; n < slice_b; ++n) {
-        of_b[n] = alone_sign(1, y) * elements.ov_factor(set, 1, first_b + n, y, half);
+        of_b[n] = alone_sign(1, y) * elements.ov_tensor(set, 1, first_b + n, y, half);
         asm volatile("" : "+f"(of_b[n]));  // so that it is not loaded again
       }
 #pragma unroll
       for (int n = 0; n < Config::warp_tile_c; ++n) {
-        of_c[n] = alone_sign(2, y) * elements.ov_factor(set, 2, n, y, half);
+        of_c[n] = alone_sign(2, y) * elements.ov_tensor(set, 2, n, y, half);
         asm volatile("" : "+f"(of_c[n]));
       }
     }
@@ -278,9 +280,9 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
       const VvooValues<2, 0> ab0(*this, vvoo, set, half);
       const VvooValues<2, 1> ab1(*this, vvoo, set, half);
       const VvooValues<2, 2> ab2(*this, vvoo, set, half);
-      const OvFactors<0> ov0(elements_, set, first_b, half);
-      const OvFactors<1> ov1(elements_, set, first_b, half);
-      const OvFactors<2> ov2(elements_, set, first_b, half);
+      const OvTensors<0> ov0(elements_, set, first_b, half);
+      const OvTensors<1> ov1(elements_, set, first_b, half);
+      const OvTensors<2> ov2(elements_, set, first_b, half);
       Slice over_a[3] = {};  // [hole]: sum over a of t1[a] Y[a b c]
       PartialSum<Number> e_of_part(e_bracket_t), singles_of_part(singles);
 #pragma unroll(masked || sizeof(Number) == 8 ? 1 : Config::warp_tile_a)
@@ -332,7 +334,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   /// The functions add the parts of S Y for hole y of t1, see sum_spin_orbital().
   template <int y>
   __device__ __forceinline__ void add_ov_a(int set, int a, int half, const Slice& quotient, Slice& sum) const {
-    const Number factor = elements_.ov_factor(set, 0, a, y, half);
+    const Number factor = elements_.ov_tensor(set, 0, a, y, half);
     for_slice([&](int b, int c) { sum[b][c] += factor * quotient[b][c]; });
   }
   template <int y>
@@ -349,7 +351,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   }
   template <int y>
   __device__ __forceinline__ void add_ov_b_and_c(const VvooValues<1, y>& ac, const VvooValues<2, y>& ab,
-                                                 const OvFactors<y>& factors, int a, int first_b, Slice& sum) const {
+                                                 const OvTensors<y>& factors, int a, int first_b, Slice& sum) const {
     Number of_c[Config::warp_tile_c], v_ac[Config::warp_tile_c];
     const VvooSlice<2, y> of_ab(ab, a, first_b);
 #pragma unroll

@@ -26,8 +26,8 @@ class SplitProduct {
   static constexpr int u = first_other(x), w = second_other(x);
   static constexpr int rows = Config::warp_tile(x), pairs = Config::warp_tile(w) / particle_pair,
                        columns = Config::warp_tile(u) * pairs;
-  static constexpr int batch = rows >= 4 ? 2 : 4, batches = columns / batch;
-  static_assert(columns % batch == 0 && batches % 2 == 0, "each k-step begins with the same half of `column_`");
+  static constexpr int group = rows >= 4 ? 2 : 4, groups = columns / group;
+  static_assert(columns % group == 0 && groups % 2 == 0, "each k-step begins with the same half of `column_`");
   static_assert(Precision::k_tile_steps == 2, "`a_` holds the high slices of the first k-step in its first half");
 
  public:
@@ -37,7 +37,7 @@ class SplitProduct {
   /// Loads the first operands of a k-tile.
   __device__ __forceinline__ void begin(unsigned stage) {
     load_slice<0>(a_[0], stage, 0);
-    load_batch(stage, 0, 0);
+    load_group(stage, 0, 0);
   }
 
   /// Adds a k-tile whose first operands are loaded. `first`: true if the sums begin with this k-tile. `whole`: true if
@@ -95,29 +95,29 @@ class SplitProduct {
     load_slice<1>(low, stage, step);
     unsigned following = stage;
 #pragma unroll
-    for (int n = 0; n < batches; ++n) {
-      multiply_batch<fresh>(sums, n, high, 2);
-      if (n + 1 < batches) {
-        load_batch(stage, step, n + 1);
+    for (int n = 0; n < groups; ++n) {
+      multiply_group<fresh>(sums, n, high, 2);
+      if (n + 1 < groups) {
+        load_group(stage, step, n + 1);
       } else if constexpr (loads) {
         following = next();
-        load_batch(following, 1 - step, 0);
+        load_group(following, 1 - step, 0);
       }
-      multiply_batch<false>(sums, n, low, 0);
-      if (loads && n + 1 == batches) load_slice<0>(low, following, 1 - step);  // high slices of the next k-step
-      multiply_batch<false>(sums, n, high, 0);
+      multiply_group<false>(sums, n, low, 0);
+      if (loads && n + 1 == groups) load_slice<0>(low, following, 1 - step);  // high slices of the next k-step
+      multiply_group<false>(sums, n, high, 0);
     }
   }
 
-  /// Multiplies with the fragments of B in batch `n`. `slice`: first register of B's slice.
+  /// Multiplies with the fragments of B in group `n`. `slice`: first register of B's slice.
   template <bool fresh>
-  __device__ __forceinline__ void multiply_batch(Accumulators<Config>& sums, int n, const Registers (&a)[rows],
+  __device__ __forceinline__ void multiply_group(Accumulators<Config>& sums, int n, const Registers (&a)[rows],
                                                  int slice) const {
 #pragma unroll
-    for (int f = 0; f < batch; ++f) {
+    for (int f = 0; f < group; ++f) {
 #pragma unroll
       for (int m = 0; m < rows; ++m) {
-        const int column = n * batch + f;
+        const int column = n * group + f;
         const Registers& b = column_[n % 2][f];
         multiply_halves<fresh>(sums.template fragment<x>(m, column / pairs, column % pairs), a[m], b[slice],
                                b[slice + 1]);
@@ -132,10 +132,10 @@ class SplitProduct {
                      stage + a_at_ + (step * Operands::a_step + slice * Operands::a_low + m * Operands::a_bytes));
     }
   }
-  __device__ __forceinline__ void load_batch(unsigned stage, int step, int n) {
+  __device__ __forceinline__ void load_group(unsigned stage, int step, int n) {
 #pragma unroll
-    for (int f = 0; f < batch; ++f) {
-      const int column = n * batch + f;
+    for (int f = 0; f < group; ++f) {
+      const int column = n * group + f;
       Operands::load(column_[n % 2][f], stage + b_at_ + column / pairs * b_row_ +
                                             (step * Operands::b_step + column % pairs * Operands::b_bytes));
     }
@@ -145,7 +145,7 @@ class SplitProduct {
   /// Slices of A. The high slices of k-step `step` are in a_[step], its low slices in a_[1 - step]. The high slices of
   /// the next k-step replace the low slices when these are not needed any more.
   Registers a_[2][rows];
-  Registers column_[2][batch];  ///< fragments of B: the current batch and the next one
+  Registers column_[2][group];  ///< fragments of B: the current group and the next one
   float a_scales_[rows], b_scales_[columns];
 };
 

@@ -5,7 +5,7 @@
 #include "cxx/cuda/kernel/warpgroup_instructions.cuh"
 
 /// Products of operands that are scaled and split into two FP16 numbers, for four warps that multiply together. See
-/// element_arrangement.hpp for the operands of the instructions, and SplitHalfBlocks for the units.
+/// element_arrangement.hpp for the operands of the instructions, and SplitHalfUnits for the units.
 namespace trifuse::gpu {
 
 /// Starts the product of slice `slice_a` of A and slice `slice_b` of B in one k-step. Other parameters are those of

@@ -29,7 +29,7 @@ std::optional<std::vector<NamedArray>> arrays_of(const Problem& problem) {
   std::vector<std::pair<ArrayKind, StridedView PanelArrays::*>> needed = {
       {ArrayKind::t2, &PanelArrays::t2}, {ArrayKind::ovvv, &PanelArrays::ovvv}, {ArrayKind::ovoo, &PanelArrays::ovoo}};
   const auto sets = problem.method.sets();
-  if (std::any_of(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo == VvooFactor::v2; })) {
+  if (std::any_of(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo == VvooTensor::v2; })) {
     needed.emplace_back(ArrayKind::ovov, &PanelArrays::ovov);
   }
   std::vector<NamedArray> found;
@@ -96,7 +96,7 @@ std::optional<std::int64_t> ArrayPanelProvider::device_bytes(const Problem& prob
 
 ArrayPanelProvider::ArrayPanelProvider(const Problem& problem, const PanelLayout& layout, int device)
     : layout_(layout) {
-  for (const DisconnectedSet& set : problem.method.sets()) vvoo_factors_.push_back(set.vvoo);
+  for (const DisconnectedSet& set : problem.method.sets()) vvoo_tensors_.push_back(set.vvoo);
   std::vector<UploadPart> parts;
   const std::vector<NamedArray> arrays = arrays_of(problem).value();
   for (const auto& [array, member] : arrays) {
@@ -114,8 +114,8 @@ ArrayPanelProvider::ArrayPanelProvider(const Problem& problem, const PanelLayout
 }
 
 std::int64_t ArrayPanelProvider::produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) {
-  const VvooFactor factor = name.key.kind == PanelKind::vvoo ? vvoo_factors_[name.key.set] : VvooFactor::v2;
-  launch_packing_of_arrays(packing, name.format, rows_in_arrays(layout_.tiles(), name, factor, arrays_), to, stream);
+  const VvooTensor tensor = name.key.kind == PanelKind::vvoo ? vvoo_tensors_[name.key.set] : VvooTensor::v2;
+  launch_packing_of_arrays(packing, name.format, rows_in_arrays(layout_.tiles(), name, tensor, arrays_), to, stream);
   return 0;
 }
 

@@ -31,7 +31,7 @@ class ArrayPanelProvider final : public PanelProvider {
 
  private:
   const PanelLayout& layout_;
-  std::vector<VvooFactor> vvoo_factors_;     ///< [set]
+  std::vector<VvooTensor> vvoo_tensors_;     ///< [set]
   std::vector<DeviceArray<double>> copies_;  ///< arrays that were sent
   PanelArrays arrays_{};
   std::int64_t bytes_sent_ = 0;

@@ -54,7 +54,7 @@ struct Device {
   std::int64_t budget = 0;                         ///< bytes that Trifuse may use on the device
   std::future<std::shared_ptr<UploadRing>> ring;   ///< of `made_panels` and `host_panels`
   DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
-  DeviceArray<double> ov_factors[2];               ///< as in KernelParameters
+  DeviceArray<double> ov_tensors[2];               ///< as in KernelParameters
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish
   std::shared_ptr<PeerPanelProvider> peer_panels;  ///< a provider of `panels`; so are the next three members
   std::shared_ptr<FactorPanelProvider> made_panels;

@@ -31,7 +31,7 @@ namespace trifuse {
 namespace gpu {
 namespace {
 
-static_assert(cuda_granule == hole_block, "plans for GPUs cut orbital tiles at multiples of a hole block");
+static_assert(cuda_granule == hole_group_size, "plans for GPUs cut orbital tiles at multiples of a hole group");
 
 template <typename T>
 void upload(DeviceArray<T>& to, std::span<const T> from) {
@@ -134,9 +134,9 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
-  int particle_block() const override {
+  int particle_group() const override {
     const OperandFormat& format = devices_.front().format();
-    return gpu::particle_block(least_cache_, owned_, panel_demand(problem_, coarse_, format));
+    return gpu::particle_group(least_cache_, owned_, panel_demand(problem_, coarse_, format));
   }
   std::shared_ptr<const DeviceReport> device_report() const override;
 
@@ -207,14 +207,14 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
     for (int set = 0; set < problem_.disconnected_sets(); ++set) {
-      const std::span<const double> factor = panels_->t1_factor(static_cast<std::size_t>(set));
+      const std::span<const double> tensor = panels_->ov_tensor(static_cast<std::size_t>(set));
       for (std::size_t h = 0; h < n; ++h) {
-        for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = factor[h * n + p];
+        for (std::size_t p = 0; p < n; ++p) hole_fastest[h + n * p] = tensor[h * n + p];
       }
-      upload(device.ov_factors[set], std::span<const double>(hole_fastest));
+      upload(device.ov_tensors[set], std::span<const double>(hole_fastest));
     }
     const auto [holes, particles] = largest_tiles(fine_);
-    const std::int64_t padded = ceil_div(holes, hole_block) * hole_block;
+    const std::int64_t padded = ceil_div(holes, hole_group_size) * hole_group_size;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
     TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
     const std::shared_ptr<UploadRing> ring = device.ring.get();
@@ -359,7 +359,7 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
   const double enough = batch_operations(left, workers());
   std::vector<std::vector<std::size_t>> all;
   double operations = 0.0;
-  for (const std::size_t t : blocked_order(plan.tasks, plan.tiles, particle_block())) {
+  for (const std::size_t t : grouped_order(plan.tasks, plan.tiles, particle_group())) {
     if (finished[t]) continue;
     if (all.empty() || operations >= enough) {
       all.emplace_back();

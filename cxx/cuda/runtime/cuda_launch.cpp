@@ -92,8 +92,8 @@ KernelParameters PendingLaunch::parameters() const {
   KernelParameters result = base_parameters(problem_.formulation, problem_.sides(), problem_.disconnected_sets());
   result.eps = device_.eps.data();
   result.omega2 = device_.omega2.data();
-  result.ov_factors[0] = device_.ov_factors[0].data();
-  result.ov_factors[1] = device_.ov_factors[1].data();
+  result.ov_tensors[0] = device_.ov_tensors[0].data();
+  result.ov_tensors[1] = device_.ov_tensors[1].data();
   result.orbitals = static_cast<std::int32_t>(orbitals_);
   result.omega2_count = static_cast<std::int32_t>(problem_.omega2.size());
   return result;

@@ -43,7 +43,7 @@ std::int64_t FactorPanelProvider::produce(const PanelName& name, const Packing& 
   std::int64_t bytes_sent = slabs.bytes;
 
   const Panel amplitudes = host_.acquire_stored(name.key);
-  const std::int64_t rows_of_block = hole_block * making.rows.step(0);
+  const std::int64_t rows_of_block = hole_group_size * making.rows.step(0);
   const auto room_for = [&](std::int64_t doubles, std::int64_t stride) {
     return doubles / (rows_of_block * std::max<std::int64_t>(stride, 1));
   };
@@ -52,7 +52,7 @@ std::int64_t FactorPanelProvider::produce(const PanelName& name, const Packing& 
   Packing packing = whole;
   const std::int32_t all = packing.extent[packing.outer];
   const auto step =
-      static_cast<std::int32_t>(std::min<std::int64_t>(all, std::max<std::int64_t>(room, 1) * hole_block));
+      static_cast<std::int32_t>(std::min<std::int64_t>(all, std::max<std::int64_t>(room, 1) * hole_group_size));
   for (std::int32_t first = 0; first < all; first += step) {
     packing.outer_begin = first;
     packing.outer_count = std::min(step, all - first);
@@ -77,20 +77,20 @@ void FactorPanelProvider::multiply(const Making& making, const Part& part, cudaS
     const auto count = [&](std::size_t position) { return position == 0 ? part.holes : rows.extent[position]; };
     SlabProduct product{};
     product.b_transposed = factors.transposed();
-    product.batches = static_cast<std::int32_t>(count(z));
+    product.matrices = static_cast<std::int32_t>(count(z));
     product.rows = static_cast<std::int32_t>(count(x) * count(y));
     product.columns = static_cast<std::int32_t>(rows.length);
     product.depth = static_cast<std::int32_t>(auxiliary);
     product.inner_rows = static_cast<std::int32_t>(count(y));
     product.a_row = of_first.stride();
     product.b_row = of_second.stride();
-    product.b_batch = (product.b_transposed ? rows.length : auxiliary) * of_second.stride();
+    product.b_matrix = (product.b_transposed ? rows.length : auxiliary) * of_second.stride();
     product.a = making.slabs[2 * n] + (x == 0 ? part.first * rows.extent[y] * product.a_row : 0);
-    product.b = making.slabs[2 * n + 1] + (z == 0 ? part.first * product.b_batch : 0);
+    product.b = making.slabs[2 * n + 1] + (z == 0 ? part.first * product.b_matrix : 0);
     product.c = rows_.data();
     product.c_outer = rows.step(x) * stride;
     product.c_inner = rows.step(y) * stride;
-    product.c_batch = rows.step(z) * stride;
+    product.c_matrix = rows.step(z) * stride;
     product.sign = sign;
     product.adds = n > 0;
     launch_slab_product(product, stream);

@@ -19,8 +19,8 @@ std::int64_t HostPanelProvider::produce(const PanelName& name, const Packing& wh
   Packing packing = with_row_stride(whole, panel.stride);
   const std::int64_t outer_stride = packing.stride[packing.outer];
   const std::int32_t outer = packing.extent[packing.outer];
-  const std::int64_t blocks_at_once = std::max<std::int64_t>(1, ring_->room() / (outer_stride * hole_block));
-  const auto step = static_cast<std::int32_t>(std::min<std::int64_t>(outer, blocks_at_once * hole_block));
+  const std::int64_t blocks_at_once = std::max<std::int64_t>(1, ring_->room() / (outer_stride * hole_group_size));
+  const auto step = static_cast<std::int32_t>(std::min<std::int64_t>(outer, blocks_at_once * hole_group_size));
   // The last row ends with its last contracted index. Its padding may lie outside the host's memory.
   std::int64_t row_end = packing.contracted;
   for (int q = 0; q < 4; ++q) {

@@ -237,7 +237,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
   const auto cta_tiles_on_device = to_device(cta_tiles);
   const auto omega2 = to_device(std::vector<double>{0.0});
   const auto eps = random_orbital_energies(task);
-  const auto ov_factors = random_array(std::int64_t{orbitals} * orbitals, 79);
+  const auto ov_tensors = random_array(std::int64_t{orbitals} * orbitals, 79);
   const int grid = std::min<int>(device.multiProcessorCount, static_cast<int>(cta_tiles.size()));
   const DeviceArray<double> scratch(static_cast<std::size_t>(grid * kernel->shape.cta_elements));
   const DeviceArray<double> warp_sums(cta_tiles.size() *
@@ -252,7 +252,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
   parameters.cta_tiles = cta_tiles_on_device.data();
   parameters.eps = eps.data();
   parameters.omega2 = omega2.data();
-  parameters.ov_factors[0] = ov_factors.data();
+  parameters.ov_tensors[0] = ov_tensors.data();
   parameters.warp_sums = warp_sums.data();
   parameters.scratch = scratch.data();
   parameters.next_cta_tile = next_cta_tile.data();
@@ -265,7 +265,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
     launch_task_sums(parameters, formulation, {&task, 1}, task_sums.data(), nullptr);
   };
   double holes = 1.0;
-  for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_block));
+  for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_group_size));
   const double modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
   const KernelResources used = resources(*kernel, formulation, false);
   return {kernel->name,    settled_times_of_launches(repeats, once), task.cta_tiles, modelled, used.registers,

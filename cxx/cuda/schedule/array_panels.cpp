@@ -37,10 +37,10 @@ ArrayRows::Part part_of(const TileSpace& space, const PanelName& name, const Str
 
 }
 
-ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays) {
+ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooTensor tensor, const PanelArrays& arrays) {
   if (name.key.kind == PanelKind::vvoo) {
     // The key is p, p', h, h'. The numbers are t2[h,h',p,p'] or (h p|h' p').
-    const ArrayRows::Part all = factor == VvooFactor::t2
+    const ArrayRows::Part all = tensor == VvooTensor::t2
                                     ? part_of(space, name, arrays.t2, {2, 3, 0, 1}, 4, 0, 0, 1.0)
                                     : part_of(space, name, arrays.ovov, {1, 3, 0, 2}, 4, 0, 0, 1.0);
     return {all, all, 1};

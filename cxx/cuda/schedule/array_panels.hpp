@@ -48,8 +48,8 @@ inline bool has_array_panels(const Problem& problem) {
 }
 
 /// Returns where the numbers of a left, right or vvoo panel stand in `arrays`. `space`: the tiles of the panels.
-/// `name`: a panel of a problem with has_array_panels(). `factor`: for a vvoo block, the vvoo tensor of its set; not
+/// `name`: a panel of a problem with has_array_panels(). `tensor`: for a vvoo block, the vvoo tensor of its set; not
 /// used for other panels.
-ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooFactor factor, const PanelArrays& arrays);
+ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooTensor tensor, const PanelArrays& arrays);
 
 }

@@ -71,7 +71,8 @@ struct Configuration {
   static constexpr int group_warps = std::is_same_v<Instruction, Wgmma> ? 4 : 1;
   static constexpr int threads = warps * 32 + (staging == Staging::bulk ? 128 : 0);
   /// Number of elements of a warp tile, and of a CTA tile in which every warp has a warp tile.
-  static constexpr int warp_elements = warp_tile_a * warp_tile_b * warp_tile_c * hole_block * hole_block * hole_block;
+  static constexpr int warp_elements =
+      warp_tile_a * warp_tile_b * warp_tile_c * hole_group_size * hole_group_size * hole_group_size;
   static constexpr int cta_elements = warps * warp_elements;
   static constexpr int accumulators = warp_elements / 32;  ///< numbers in each lane
   /// Bytes of shared memory for one k-tile of A and B. CTA tiles that need more do not fit.

@@ -41,7 +41,7 @@ bool fits(const Shape& shape, const std::array<int, 3>& warps) {
   if (warps[0] * warps[1] * warps[2] > shape.warps || stage_bytes(shape, warps) > shape.stage_bytes) return false;
   const std::int64_t a = warps[0] * shape.warp_tile[0], b = warps[1] * shape.warp_tile[1],
                      c = warps[2] * shape.warp_tile[2];
-  constexpr std::int64_t block_bytes = hole_block * hole_block * static_cast<std::int64_t>(sizeof(double));
+  constexpr std::int64_t block_bytes = hole_group_size * hole_group_size * static_cast<std::int64_t>(sizeof(double));
   if (a + b + c > shape.cta_particles) return false;
   return shape.vvoo_bytes == 0 || 3 * block_bytes * (b * c + a * c + a * b) <= shape.vvoo_bytes;
 }
@@ -145,30 +145,30 @@ double append_cta_tiles(std::uint32_t task_number, const TaskData& task, SpinFor
     return equal != 3 || first[0] + 2 * gap <= last[2];
   };
   const auto extent = [&](std::size_t q) { return static_cast<int>(task.extent[q]); };
-  struct HoleBlocks {
-    std::array<int, 3> block;
+  struct HoleGroups {
+    std::array<int, 3> group;
     double elements;  ///< number of elements for one a, b, c, in units of full targets
   };
-  const auto equal_blocks = [&](const std::array<int, 3>& block) {
+  const auto equal_groups = [&](const std::array<int, 3>& group) {
     CtaTile cta_tile{};
-    for (std::size_t q = 0; q < 3; ++q) cta_tile.hole_block[q] = static_cast<std::uint8_t>(block[q]);
-    return equal_hole_blocks(task, cta_tile);
+    for (std::size_t q = 0; q < 3; ++q) cta_tile.hole_group[q] = static_cast<std::uint8_t>(group[q]);
+    return equal_hole_groups(task, cta_tile);
   };
-  std::vector<HoleBlocks> holes;
+  std::vector<HoleGroups> holes;
   std::array<int, 3> h{};
-  const auto count = [&](std::size_t q) { return static_cast<int>(ceil_div(extent(3 + q), hole_block)); };
+  const auto count = [&](std::size_t q) { return static_cast<int>(ceil_div(extent(3 + q), hole_group_size)); };
   for (h[2] = 0; h[2] < count(2); ++h[2]) {
     for (h[1] = 0; h[1] < count(1); ++h[1]) {
       for (h[0] = 0; h[0] < count(0); ++h[0]) {
         std::array<int, 3> first{}, last{};
         double elements = 1.0;
         for (std::size_t q = 0; q < 3; ++q) {
-          first[q] = h[q] * hole_block;
-          last[q] = std::min(first[q] + hole_block, extent(3 + q)) - 1;
+          first[q] = h[q] * hole_group_size;
+          last[q] = std::min(first[q] + hole_group_size, extent(3 + q)) - 1;
           elements *= last[q] - first[q] + 1;
         }
         if (!ascending(task.equal_holes, first, last)) continue;
-        if (formulation == SpinFormulation::spin_adapted) elements *= computed_targets(equal_blocks(h)) / 6.0;
+        if (formulation == SpinFormulation::spin_adapted) elements *= computed_targets(equal_groups(h)) / 6.0;
         holes.push_back({h, elements});
       }
     }
@@ -183,16 +183,16 @@ double append_cta_tiles(std::uint32_t task_number, const TaskData& task, SpinFor
       particles *= last[q] - part.first[q] + 1;
     }
     if (!ascending(task.equal_particles, part.first, last)) continue;
-    for (const HoleBlocks& block : holes) {
+    for (const HoleGroups& group : holes) {
       CtaTile cta_tile{};
       cta_tile.task = task_number;
       for (std::size_t q = 0; q < 3; ++q) {
         cta_tile.particle[q] = static_cast<std::uint16_t>(part.first[q]);
         cta_tile.warps[q] = static_cast<std::uint8_t>(part.warps[q]);
-        cta_tile.hole_block[q] = static_cast<std::uint8_t>(block.block[q]);
+        cta_tile.hole_group[q] = static_cast<std::uint8_t>(group.group[q]);
       }
       cta_tiles.push_back(cta_tile);
-      computed += particles * block.elements;
+      computed += particles * group.elements;
     }
   }
   return computed / all;

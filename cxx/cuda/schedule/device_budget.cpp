@@ -108,15 +108,15 @@ void set_means(double left, double right, double vvoo, double hole_tiles, double
 }
 
 bool is_smallest(const TileSizes& sizes) {
-  return sizes.holes <= hole_block && sizes.particles <= hole_block;
+  return sizes.holes <= hole_group_size && sizes.particles <= hole_group_size;
 }
 /// Halves the larger of the two sizes that is not yet the smallest possible, to a multiple of a hole group.
 TileSizes smaller(const TileSizes& sizes) {
   const auto half = [](std::int64_t size) {
-    return std::max<std::int64_t>(hole_block, size / 2 / hole_block * hole_block);
+    return std::max<std::int64_t>(hole_group_size, size / 2 / hole_group_size * hole_group_size);
   };
   const auto [holes, particles] = sizes;
-  if (holes > particles || particles <= hole_block) return {half(holes), particles};
+  if (holes > particles || particles <= hole_group_size) return {half(holes), particles};
   return {holes, half(particles)};
 }
 
@@ -140,12 +140,12 @@ std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements)
 std::int64_t sum_bytes(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes) {
   if (problem.omega2.size() <= 1) return 0;
   const auto [holes, particles] = largest_tiles(tiles);
-  const std::int64_t hole_blocks = ceil_div(holes, hole_block);
+  const std::int64_t hole_groups = ceil_div(holes, hole_group_size);
   const int extent = static_cast<int>(particles);
   std::int64_t sums = 0;
   for (const Shape& shape : shapes) {
     const std::int64_t cta_tiles = std::ssize(CtaTiling(shape).tiles({extent, extent, extent}));
-    sums = std::max(sums, hole_blocks * hole_blocks * hole_blocks * cta_tiles * shape.warps);
+    sums = std::max(sums, hole_groups * hole_groups * hole_groups * cta_tiles * shape.warps);
   }
   return (std::ssize(problem.omega2) - 1) * sums * energy_sums(problem.formulation) *
          static_cast<std::int64_t>(sizeof(double));
@@ -165,10 +165,12 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   const auto k_tiles = static_cast<double>(rows.k_tiles);
   const double sides = problem.sides(), sets = problem.disconnected_sets();
   const auto left = [&](double particles, double holes) {
-    return sides * k_tiles * particles * holes * holes / (hole_block * hole_block) * format.a_bytes_per_particle();
+    return sides * k_tiles * particles * holes * holes / (hole_group_size * hole_group_size) *
+           format.a_bytes_per_particle();
   };
   const auto right = [&](double particles, double holes) {
-    return sides * k_tiles * particles * particles * holes / (particle_pair * hole_block) * format.b_bytes_per_pair();
+    return sides * k_tiles * particles * particles * holes / (particle_pair * hole_group_size) *
+           format.b_bytes_per_pair();
   };
   const auto vvoo = [&](double particles, double holes) {
     return sets * particles * particles * holes * holes * sizeof(double);
@@ -184,11 +186,11 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   PanelDemand demand{};
   const double kinds = adapted ? 18 : 9;
   demand.largest_task = whole_bytes(
-      kinds * (bytes(padded(largest_particle, format.b_second), padded(largest_hole, hole_block)) + 2 * rounding));
+      kinds * (bytes(padded(largest_particle, format.b_second), padded(largest_hole, hole_group_size)) + 2 * rounding));
   double holes = 0.0, particles = 0.0, hole_tiles = 0.0, particle_tiles = 0.0;
   for (const Tile& tile : tiles.tiles()) {
     if (adapted && tile.spin() == Spin::beta) continue;
-    (tile.space() == Space::hole ? holes : particles) += padded(tile.size, hole_block);
+    (tile.space() == Space::hole ? holes : particles) += padded(tile.size, hole_group_size);
     (tile.space() == Space::hole ? hole_tiles : particle_tiles) += 1.0;
   }
   // Panels with equal tiles are packed in both orders.
@@ -198,8 +200,8 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
             adapted, demand);
   // A part of a panel is one hole group times all its other indices.
   const auto hole = static_cast<double>(largest_hole), particle = static_cast<double>(largest_particle);
-  const double panel_part = hole_block * particle * std::max(particle, hole) * static_cast<double>(rows.host);
-  const double vvoo_part = hole_block * particle * particle * hole;
+  const double panel_part = hole_group_size * particle * std::max(particle, hole) * static_cast<double>(rows.host);
+  const double vvoo_part = hole_group_size * particle * particle * hole;
   demand.slot = std::max(least_slot_bytes, whole_bytes(std::max(panel_part, vvoo_part) * sizeof(double)));
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
   if (auxiliary == 0) return demand;
@@ -207,10 +209,10 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   // Lengths of the rows of a right panel, of a left panel, and of a vvoo block.
   const double row_doubles = std::max(
       {particle * padded(rows.particles, 2), hole * padded(rows.holes, 2), hole * padded(largest_particle, 2)});
-  const double block_bytes = hole_block * particle * row_doubles * sizeof(double);
+  const double block_bytes = hole_group_size * particle * row_doubles * sizeof(double);
   const std::int64_t block = whole_bytes(block_bytes),
                      panel = whole_bytes(block_bytes * static_cast<double>(std::max<std::int64_t>(
-                                                           1, ceil_div(largest_hole, hole_block))));
+                                                           1, ceil_div(largest_hole, hole_group_size))));
   demand.made_rows = std::clamp(usual_made_rows, block, panel);
   return demand;
 }
@@ -242,7 +244,7 @@ std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand) {
   return std::min(panel_bytes, demand.all + spare_panel_bytes);
 }
 
-int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand) {
+int particle_group(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand) {
   if (static_cast<double>(capacity) >= demand.likely_all) return 0;
   const auto fits = [&](int block) {
     // The panels of the last tile of c are evicted for those of the next tile, so most panels of both tiles are there.

@@ -87,11 +87,11 @@ std::int64_t panel_bytes(std::int64_t budget, std::int64_t workers, std::int64_t
 /// Returns the size of the panel cache: at most `panel_bytes`, and not much more than all panels need.
 std::int64_t cache_bytes(std::int64_t panel_bytes, const PanelDemand& demand);
 
-/// Returns the size of the particle groups of blocked_order() in tiles, at least 1. It is the largest size for which
+/// Returns the size of the particle groups of grouped_order() in tiles, at least 1. It is the largest size for which
 /// the panel cache has room for the panels of the two groups of a and b, and of nearly two tiles of c. Returns 0 if all
 /// panels are likely to fit, because then the order does not matter. `capacity`: size of the cache. `owned`: size of
 /// the panels in it that the device owns for its peers. `demand`: the demand of the tiles of the tasks.
-int particle_block(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand);
+int particle_group(std::int64_t capacity, std::int64_t owned, const PanelDemand& demand);
 
 /// Returns the most memory that the panels of one launch may take, so that the panels of the next launch fit beside
 /// them.

@@ -10,7 +10,7 @@
 /// Where the lanes of a warp hold the elements of a target if four warps multiply together, with the instruction wgmma.
 ///
 /// The four warps of a group differ in c: warp n of a group has c = n. Its warp tile has 4 values of a, 8 of b and one
-/// of c. The instruction multiplies 64 lines of a unit by the lines of one or two other units (see SplitHalfBlocks),
+/// of c. The instruction multiplies 64 lines of a unit by the lines of one or two other units (see SplitHalfUnits),
 /// and each warp computes 16 of the 64 lines. So in every product the 64 lines come from the unit with c:
 ///
 ///     particle alone in A    64 lines of each instruction                     other lines

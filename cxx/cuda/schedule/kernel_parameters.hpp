@@ -27,7 +27,7 @@ struct TaskData {
   std::int32_t equal_holes;      ///< bit 0: i and j have the same tile; bit 1: j and k have
   std::int64_t first_cta_tile;   ///< index of the task's first CTA tile in the launch
   std::int64_t cta_tiles;        ///< number of the task's CTA tiles, which are contiguous
-  double factor;                 ///< weight of the task, by which all its energies are multiplied
+  double weight;                 ///< weight of the task, by which all its energies are multiplied
 };
 
 /// Returns a task that is alone in its orbital space: its six tiles, of `extent` [a, b, c, i, j, k] orbitals, follow
@@ -40,7 +40,7 @@ constexpr TaskData single_task(const std::array<std::int32_t, 6>& extent) {
     task.offset[q] = orbitals;
     orbitals += extent[q];
   }
-  task.factor = 1.0;
+  task.weight = 1.0;
   return task;
 }
 
@@ -49,10 +49,10 @@ struct CtaTile {
   std::uint32_t task;          ///< index in the launch
   std::uint16_t particle[3];   ///< [a, b, c] first particle inside its orbital tile
   std::uint8_t warps[3];       ///< [a, b, c] number of warp tiles
-  std::uint8_t hole_block[3];  ///< [i, j, k] hole group inside the orbital tile
+  std::uint8_t hole_group[3];  ///< [i, j, k] hole group inside the orbital tile
 };
-/// Largest number of holes in an orbital tile: CtaTile::hole_block has 8 bits.
-inline constexpr int max_holes = 256 * hole_block;
+/// Largest number of holes in an orbital tile: CtaTile::hole_group has 8 bits.
+inline constexpr int max_holes = 256 * hole_group_size;
 
 /// Number of energy sums of a warp for each omega2. Their order is that of energy_sums().
 inline constexpr int spin_orbital_sums = energy_sums(SpinFormulation::spin_orbital);
@@ -64,22 +64,22 @@ inline constexpr int spin_adapted_vvoo_blocks = disconnected_terms(SpinFormulati
 
 inline constexpr int max_sides = 2;  ///< left and right amplitudes
 inline constexpr int max_sets = max_disconnected_sets;
-inline constexpr int cta_holes = 3 * hole_block;  ///< holes of a CTA tile, summed over i, j and k
+inline constexpr int cta_holes = 3 * hole_group_size;  ///< holes of a CTA tile, summed over i, j and k
 
 /// Returns which hole groups of a CTA tile are the same group of the same orbital tile. Bit 0: i and j have the same
 /// group. Bit 1: j and k have the same group.
-constexpr TRIFUSE_HOST_DEVICE int equal_hole_blocks(const TaskData& task, const CtaTile& cta_tile) {
-  return ((task.equal_holes & 1) != 0 && cta_tile.hole_block[0] == cta_tile.hole_block[1] ? 1 : 0) |
-         ((task.equal_holes & 2) != 0 && cta_tile.hole_block[1] == cta_tile.hole_block[2] ? 2 : 0);
+constexpr TRIFUSE_HOST_DEVICE int equal_hole_groups(const TaskData& task, const CtaTile& cta_tile) {
+  return ((task.equal_holes & 1) != 0 && cta_tile.hole_group[0] == cta_tile.hole_group[1] ? 1 : 0) |
+         ((task.equal_holes & 2) != 0 && cta_tile.hole_group[1] == cta_tile.hole_group[2] ? 2 : 0);
 }
 
-/// Returns the number of spin-adapted targets that are computed for a CTA tile. `equal_blocks`: see
-/// equal_hole_blocks().
+/// Returns the number of spin-adapted targets that are computed for a CTA tile. `equal_groups`: see
+/// equal_hole_groups().
 ///
 /// An element of target t depends only on which hole each particle has: particle q has hole x_assignments[t][q]. So if
 /// hole groups are equal, later targets are earlier ones with exchanged holes, and only the first targets are computed.
-constexpr TRIFUSE_HOST_DEVICE int computed_targets(int equal_blocks) {
-  return equal_blocks == 0 ? 6 : equal_blocks == 3 ? 1 : 3;
+constexpr TRIFUSE_HOST_DEVICE int computed_targets(int equal_groups) {
+  return equal_groups == 0 ? 6 : equal_groups == 3 ? 1 : 3;
 }
 /// How target t is read from a computed target: W_t(x_0, x_1, x_2) = W_target(y_0, y_1, y_2) with y_p = x_order[p]. x
 /// are the holes i, j, k.
@@ -88,14 +88,14 @@ struct TargetSource {
   int order[3];  ///< order of the holes
 };
 /// Returns the computed target from which target `t`, 0..5, is read.
-constexpr TRIFUSE_HOST_DEVICE TargetSource target_source(int equal_blocks, int t) {
+constexpr TRIFUSE_HOST_DEVICE TargetSource target_source(int equal_groups, int t) {
   constexpr auto holes_of = assignments;
-  if (equal_blocks == 3) {
+  if (equal_groups == 3) {
     const auto& order = holes_of[static_cast<std::size_t>(t)];
     return {0, {order[0], order[1], order[2]}};
   }
-  if (equal_blocks == 0 || t < 3) return {t, {0, 1, 2}};
-  if (equal_blocks == 1) return {t == 3 ? 0 : t == 4 ? 2 : 1, {1, 0, 2}};
+  if (equal_groups == 0 || t < 3) return {t, {0, 1, 2}};
+  if (equal_groups == 1) return {t == 3 ? 0 : t == 4 ? 2 : 1, {1, 0, 2}};
   return {5 - t, {0, 2, 1}};
 }
 
@@ -120,7 +120,7 @@ struct KernelParameters {
   const double* eps;              ///< [orbital] orbital energies, hartree
   const double* omega2;           ///< [omega2] regularisation parameters, hartree
   const double*
-      ov_factors[max_sets];  ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
+      ov_tensors[max_sets];  ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
   double* warp_sums;         ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
   void* scratch;             ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
   std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "cxx/cuda/schedule/configuration.hpp"
-#include "cxx/cuda/schedule/split_half_blocks.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 
 /// The configurations of all compiled kernels. Kernels, host code, predictions and tests take their shapes from here.
 namespace trifuse::gpu {
@@ -28,7 +28,7 @@ using CooperativeFma = Configuration<Fp64, Fma, Staging::cooperative, 2, 2, 2, 1
 using CooperativeKernels = ConfigurationList<CooperativeM16N8K8, CooperativeM8N8K4, CooperativeFma>;
 
 /// Kernels in mixed precision, for Hopper GPUs and for all GPUs since Ampere.
-using MixedWarpgroup = Configuration<SplitHalfBlocks, Wgmma, Staging::bulk, 4, 8, 1, 4, RoundSchedule>;
+using MixedWarpgroup = Configuration<SplitHalfUnits, Wgmma, Staging::bulk, 4, 8, 1, 4, RoundSchedule>;
 using MixedCooperative = Configuration<SplitHalf, MmaM16N8K16, Staging::cooperative, 4, 4, 2, 2, RoundSchedule>;
 using MixedKernels = ConfigurationList<MixedWarpgroup, MixedCooperative>;
 

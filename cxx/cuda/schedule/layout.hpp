@@ -33,7 +33,7 @@
 namespace trifuse::gpu {
 
 /// Number of holes in a hole group. Zeros fill up the last hole group of an orbital tile.
-inline constexpr int hole_block = 4;
+inline constexpr int hole_group_size = 4;
 /// Number of particles in a fragment of B.
 inline constexpr int particle_pair = 2;
 
@@ -67,11 +67,11 @@ struct Fp64 : SingleFragments {
   using Accumulator = double;
   /// Number of elements that are stored for each number of a panel, its slices. Their sum is the number.
   static constexpr int slices = 1;
-  static constexpr int rows = hole_block * hole_block;        ///< rows of a fragment of A
-  static constexpr int columns = hole_block * particle_pair;  ///< columns of a fragment of B
-  static constexpr int k_step = 8;                            ///< contracted indices of one instruction
-  static constexpr int k_tile_steps = 2;                      ///< k-steps of a k-tile
-  static constexpr int k_tile_depth = k_step * k_tile_steps;  ///< contracted indices
+  static constexpr int rows = hole_group_size * hole_group_size;   ///< rows of a fragment of A
+  static constexpr int columns = hole_group_size * particle_pair;  ///< columns of a fragment of B
+  static constexpr int k_step = 8;                                 ///< contracted indices of one instruction
+  static constexpr int k_tile_steps = 2;                           ///< k-steps of a k-tile
+  static constexpr int k_tile_depth = k_step * k_tile_steps;       ///< contracted indices
   /// Number of elements at the end of a k-tile that are its scale; 0 if the numbers are not scaled.
   static constexpr int scale_elements = 0;
   /// Number of elements in the k-tile of one unit of A, and of one unit of B.
@@ -112,7 +112,9 @@ struct OperandFormat {
   std::int32_t a_particles, b_first, b_second;  ///< particles of a unit, see SingleFragments
   auto operator<=>(const OperandFormat&) const = default;
   /// Returns the size of a number in a left or right panel, all slices together, without scales, bytes.
-  constexpr int bytes_per_number() const { return b_k_tile_bytes / (hole_block * b_first * b_second * k_tile_depth); }
+  constexpr int bytes_per_number() const {
+    return b_k_tile_bytes / (hole_group_size * b_first * b_second * k_tile_depth);
+  }
   /// The functions return the bytes of a k-tile of A for each particle, and of a k-tile of B for each particle p and
   /// each pair of particles p'.
   constexpr int a_bytes_per_particle() const { return a_k_tile_bytes / a_particles; }
@@ -121,8 +123,9 @@ struct OperandFormat {
 
 template <typename Precision>
 constexpr OperandFormat format_of() {
-  static_assert(Precision::rows == hole_block * hole_block && Precision::columns == hole_block * particle_pair,
-                "all precisions have the same fragments");
+  static_assert(
+      Precision::rows == hole_group_size * hole_group_size && Precision::columns == hole_group_size * particle_pair,
+      "all precisions have the same fragments");
   constexpr int size = sizeof(typename Precision::Operand);
   return {Precision::name,
           Precision::k_step,
@@ -148,7 +151,7 @@ struct Packing {
   std::int64_t stride[4];                 ///< [position] stride in the source, doubles
   std::int32_t contracted;                ///< contracted indices, contiguous in the source; 1 for a vvoo block
   std::int32_t outer;                     ///< a position of a hole
-  std::int32_t outer_begin, outer_count;  ///< outer_begin is a multiple of `hole_block`
+  std::int32_t outer_begin, outer_count;  ///< outer_begin is a multiple of `hole_group_size`
 };
 
 /// Returns the number of k-tiles that cover `contracted` contracted indices.
@@ -168,10 +171,10 @@ struct PackedSizes {
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const PackedSizes& sizes) {
   switch (p.kind) {
     case PanelKind::left:
-      return ceil_div(p.extent[1], hole_block) * ceil_div(p.extent[2], hole_block) *
+      return ceil_div(p.extent[1], hole_group_size) * ceil_div(p.extent[2], hole_group_size) *
              ceil_div(p.contracted, sizes.k_tile_depth) * ceil_div(p.extent[0], sizes.a_particles) * sizes.a_k_tile;
     case PanelKind::right:
-      return ceil_div(p.extent[2], hole_block) * ceil_div(p.contracted, sizes.k_tile_depth) *
+      return ceil_div(p.extent[2], hole_group_size) * ceil_div(p.contracted, sizes.k_tile_depth) *
              ceil_div(p.extent[0], sizes.b_first) * ceil_div(p.extent[1], sizes.b_second) * sizes.b_k_tile;
     case PanelKind::factors_vv:  // slabs of factors are not packed
     case PanelKind::factors_ov:
@@ -180,7 +183,7 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const P
     case PanelKind::vvoo:
       break;
   }
-  return ceil_div(p.extent[2], hole_block) * ceil_div(p.extent[3], hole_block) * p.extent[0] * p.extent[1] *
+  return ceil_div(p.extent[2], hole_group_size) * ceil_div(p.extent[3], hole_group_size) * p.extent[0] * p.extent[1] *
          sizes.vvoo_holes;
 }
 
@@ -188,40 +191,40 @@ constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p, const P
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE std::int64_t packed_size(const Packing& p) {
   return packed_size(p, {Precision::k_tile_depth, Precision::a_particles, Precision::b_first, Precision::b_second,
-                         Precision::a_k_tile, Precision::b_k_tile, hole_block * hole_block});
+                         Precision::a_k_tile, Precision::b_k_tile, hole_group_size * hole_group_size});
 }
 
 /// Returns the size of the whole packed panel, zeros included, bytes.
 constexpr std::int64_t packed_bytes(const Packing& p, const OperandFormat& format) {
   return packed_size(p,
                      {format.k_tile_depth, format.a_particles, format.b_first, format.b_second, format.a_k_tile_bytes,
-                      format.b_k_tile_bytes, hole_block * hole_block * static_cast<int>(sizeof(double))});
+                      format.b_k_tile_bytes, hole_group_size * hole_group_size * static_cast<int>(sizeof(double))});
 }
 
-/// Returns the offset in a packed left panel of the k-tile of (h1_block, h2_block, k_tile, unit of p), in elements.
-/// `h2_blocks`, `k_tiles`, `units`: extents of these indices.
+/// Returns the offset in a packed left panel of the k-tile of (h1_group, h2_group, k_tile, unit of p), in elements.
+/// `h2_groups`, `k_tiles`, `units`: extents of these indices.
 template <typename Precision>
-constexpr TRIFUSE_HOST_DEVICE std::int64_t left_k_tile(std::int64_t h1_block, std::int64_t h2_blocks,
-                                                       std::int64_t h2_block, std::int64_t k_tiles, std::int64_t k_tile,
+constexpr TRIFUSE_HOST_DEVICE std::int64_t left_k_tile(std::int64_t h1_group, std::int64_t h2_groups,
+                                                       std::int64_t h2_group, std::int64_t k_tiles, std::int64_t k_tile,
                                                        std::int64_t units, std::int64_t unit) {
-  return (((h1_block * h2_blocks + h2_block) * k_tiles + k_tile) * units + unit) * Precision::a_k_tile;
+  return (((h1_group * h2_groups + h2_group) * k_tiles + k_tile) * units + unit) * Precision::a_k_tile;
 }
 
-/// Returns the offset in a packed right panel of the k-tile of (h_block, k_tile, unit of p, unit of p'), in elements.
+/// Returns the offset in a packed right panel of the k-tile of (h_group, k_tile, unit of p, unit of p'), in elements.
 /// `k_tiles`, `units`, `units2`: extents of these indices.
 template <typename Precision>
-constexpr TRIFUSE_HOST_DEVICE std::int64_t right_k_tile(std::int64_t h_block, std::int64_t k_tiles, std::int64_t k_tile,
+constexpr TRIFUSE_HOST_DEVICE std::int64_t right_k_tile(std::int64_t h_group, std::int64_t k_tiles, std::int64_t k_tile,
                                                         std::int64_t units, std::int64_t unit, std::int64_t units2,
                                                         std::int64_t unit2) {
-  return (((h_block * k_tiles + k_tile) * units + unit) * units2 + unit2) * Precision::b_k_tile;
+  return (((h_group * k_tiles + k_tile) * units + unit) * units2 + unit2) * Precision::b_k_tile;
 }
 
-/// Returns the offset in a packed vvoo block of the 4 x 4 holes of (h1_block, h2_block, p1, p2), in elements.
-/// `h2_blocks`, `p1s`, `p2s`: extents of these indices.
-constexpr TRIFUSE_HOST_DEVICE std::int64_t vvoo_block(std::int64_t h1_block, std::int64_t h2_blocks,
-                                                      std::int64_t h2_block, std::int64_t p1s, std::int64_t p1,
+/// Returns the offset in a packed vvoo block of the 4 x 4 holes of (h1_group, h2_group, p1, p2), in elements.
+/// `h2_groups`, `p1s`, `p2s`: extents of these indices.
+constexpr TRIFUSE_HOST_DEVICE std::int64_t vvoo_block(std::int64_t h1_group, std::int64_t h2_groups,
+                                                      std::int64_t h2_group, std::int64_t p1s, std::int64_t p1,
                                                       std::int64_t p2s, std::int64_t p2) {
-  return (((h1_block * h2_blocks + h2_block) * p1s + p1) * p2s + p2) * (hole_block * hole_block);
+  return (((h1_group * h2_groups + h2_group) * p1s + p1) * p2s + p2) * (hole_group_size * hole_group_size);
 }
 
 /// An element of a packed panel: its offset and its indices.
@@ -236,11 +239,11 @@ struct PackedIndices {
 /// Returns element n of the packed_size_of_part(p) elements that are filled from the source of `p`.
 template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std::int64_t n) {
-  const int outer_blocks = static_cast<int>(ceil_div(p.outer_count, hole_block));
-  const int first_block = p.outer_begin / hole_block;
+  const int outer_blocks = static_cast<int>(ceil_div(p.outer_count, hole_group_size));
+  const int first_block = p.outer_begin / hole_group_size;
   // Number of hole groups at a position in the source.
   const auto blocks_of_part = [&](int position) {
-    return position == p.outer ? outer_blocks : static_cast<int>(ceil_div(p.extent[position], hole_block));
+    return position == p.outer ? outer_blocks : static_cast<int>(ceil_div(p.extent[position], hole_group_size));
   };
   const auto shift = [&](int position) { return position == p.outer ? first_block : 0; };
   const auto next_digit = [&n](std::int64_t size) {
@@ -263,10 +266,10 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     k = Precision::a_contracted(element);
     slice = Precision::a_slice(element);
     index[0] = unit * Precision::a_particles + line / Precision::rows;
-    index[1] = b1 * hole_block + row / hole_block;
-    index[2] = b2 * hole_block + row % hole_block;
-    packed = left_k_tile<Precision>(b1, ceil_div(p.extent[2], hole_block), b2, k_tile_count<Precision>(p.contracted),
-                                    k_tile, units, unit) +
+    index[1] = b1 * hole_group_size + row / hole_group_size;
+    index[2] = b2 * hole_group_size + row % hole_group_size;
+    packed = left_k_tile<Precision>(b1, ceil_div(p.extent[2], hole_group_size), b2,
+                                    k_tile_count<Precision>(p.contracted), k_tile, units, unit) +
              element;
     k += k_tile * Precision::k_tile_depth;
   } else if (p.kind == PanelKind::right) {
@@ -282,19 +285,19 @@ constexpr TRIFUSE_HOST_DEVICE PackedIndices packed_indices(const Packing& p, std
     slice = Precision::b_slice(element);
     index[0] = unit * Precision::b_first + line.first;
     index[1] = unit2 * Precision::b_second + line.second;
-    index[2] = block * hole_block + line.hole;
+    index[2] = block * hole_group_size + line.hole;
     packed = right_k_tile<Precision>(block, k_tile_count<Precision>(p.contracted), k_tile, units, unit, units2, unit2) +
              element;
     k += k_tile * Precision::k_tile_depth;
   } else {
-    const int element = next_digit(hole_block * hole_block);
+    const int element = next_digit(hole_group_size * hole_group_size);
     index[1] = next_digit(p.extent[1]);
     index[0] = next_digit(p.extent[0]);
     const int b2 = next_digit(blocks_of_part(3)) + shift(3), b1 = static_cast<int>(n) + shift(2);
-    index[2] = b1 * hole_block + element / hole_block;
-    index[3] = b2 * hole_block + element % hole_block;
-    packed =
-        vvoo_block(b1, ceil_div(p.extent[3], hole_block), b2, p.extent[0], index[0], p.extent[1], index[1]) + element;
+    index[2] = b1 * hole_group_size + element / hole_group_size;
+    index[3] = b2 * hole_group_size + element % hole_group_size;
+    packed = vvoo_block(b1, ceil_div(p.extent[3], hole_group_size), b2, p.extent[0], index[0], p.extent[1], index[1]) +
+             element;
   }
   bool inside = p.kind == PanelKind::vvoo || (k < p.contracted && !in_scale);
   for (int q = 0; q < (p.kind == PanelKind::vvoo ? 4 : 3); ++q) inside = inside && index[q] < p.extent[q];

@@ -35,7 +35,7 @@ template <typename Precision>
 constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int64_t n) {
   const bool left = p.kind == PanelKind::left;
   const std::int64_t k_tiles = k_tile_count<Precision>(p.contracted);
-  const int last_hole = 2, first_block = p.outer_begin / hole_block;
+  const int last_hole = 2, first_block = p.outer_begin / hole_group_size;
   const auto next_digit = [&n](std::int64_t size) {
     const std::int64_t digit = n % size;
     n /= size;
@@ -53,17 +53,17 @@ constexpr TRIFUSE_HOST_DEVICE ScaleGroup scale_group(const Packing& p, std::int6
     return {right_k_tile<Precision>(block, k_tiles, k_tile, units, unit, units2, unit2),
             right_k_tile<Precision>(0, k_tiles, 1, units, 0, units2, 0),
             in_group,
-            {unit * first, unit2 * Precision::b_second, block * hole_block},
+            {unit * first, unit2 * Precision::b_second, block * hole_group_size},
             contracted};
   }
-  const auto blocks = static_cast<int>(ceil_div(p.extent[last_hole], hole_block));
+  const auto blocks = static_cast<int>(ceil_div(p.extent[last_hole], hole_group_size));
   const int b2 =
-      p.outer == last_hole ? next_digit(ceil_div(p.outer_count, hole_block)) + first_block : next_digit(blocks);
+      p.outer == last_hole ? next_digit(ceil_div(p.outer_count, hole_group_size)) + first_block : next_digit(blocks);
   const int b1 = static_cast<int>(n) + (p.outer == last_hole ? 0 : first_block);
   return {left_k_tile<Precision>(b1, blocks, b2, k_tiles, k_tile, units, unit),
           left_k_tile<Precision>(0, blocks, 0, k_tiles, 1, units, 0),
           in_group,
-          {unit * first, b1 * hole_block, b2 * hole_block},
+          {unit * first, b1 * hole_group_size, b2 * hole_group_size},
           contracted};
 }
 
@@ -79,14 +79,15 @@ constexpr TRIFUSE_HOST_DEVICE void pack_scale_group(const Packing& p, std::int64
   constexpr int depth = Precision::k_tile_depth;
   // `line` is a row of A or a column of B.
   const int numbers =
-      (left ? Precision::a_particles * Precision::rows : Precision::b_first * Precision::b_second * hole_block) * depth;
+      (left ? Precision::a_particles * Precision::rows : Precision::b_first * Precision::b_second * hole_group_size) *
+      depth;
   const auto value = [&](int k_tile, int line, int k) {
     PackedIndices at{
         0, {group.first[0], group.first[1], group.first[2], 0}, group.contracted + k_tile * depth + k, 0, false};
     const UnitLine of_b = Precision::b_line(line);
     at.index[0] += left ? line / Precision::rows : of_b.first;
-    at.index[1] += left ? line % Precision::rows / hole_block : of_b.second;
-    at.index[2] += left ? line % hole_block : of_b.hole;
+    at.index[1] += left ? line % Precision::rows / hole_group_size : of_b.second;
+    at.index[2] += left ? line % hole_group_size : of_b.hole;
     at.inside = at.contracted < p.contracted;
     for (int q = 0; q < 3; ++q) at.inside = at.inside && at.index[q] < p.extent[q];
     return at.inside ? read(at) : 0.0;

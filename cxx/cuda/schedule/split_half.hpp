@@ -22,7 +22,7 @@ struct SplitHalf : SingleFragments {
   using Operand = std::uint16_t;  ///< the bits of an FP16 number; in a scale half of the bits of a float
   using Accumulator = float;
   static constexpr int slices = 2;  ///< 0: high, 1: low
-  static constexpr int rows = hole_block * hole_block, columns = hole_block * particle_pair;
+  static constexpr int rows = hole_group_size * hole_group_size, columns = hole_group_size * particle_pair;
   static constexpr int k_step = 16;
   static constexpr int k_tile_steps = 2;
   static constexpr int k_tile_depth = k_step * k_tile_steps;

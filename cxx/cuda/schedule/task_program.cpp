@@ -23,7 +23,7 @@ TaskData task_data(const TileSpace& space, SpinFormulation formulation, const Ta
   data.equal_particles = equal(task.particles);
   data.equal_holes = equal(task.holes);
   // Each excitation is computed once, so the weight is only that of a restricted space.
-  data.factor = formulation == SpinFormulation::spin_orbital && space.restricted() ? 2.0 : 1.0;
+  data.weight = formulation == SpinFormulation::spin_orbital && space.restricted() ? 2.0 : 1.0;
   return data;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/cuda/schedule/split_half_blocks.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/gpu/kernels/mixed_targets.hpp"
 #include "tests/gpu/kernels/random_task.hpp"
@@ -91,7 +91,7 @@ class MixedKernelsOnGpu : public testing::OnGpu {
 };
 
 TEST_F(MixedKernelsOnGpu, GiveTheTargetWithBulkStaging) {
-  expect_targets_of<SplitHalfBlocks>(mixed_targets_bulk());
+  expect_targets_of<SplitHalfUnits>(mixed_targets_bulk());
 }
 TEST_F(MixedKernelsOnGpu, GiveTheTargetWithCooperativeStaging) {
   expect_targets_of<SplitHalf>(mixed_targets_cooperative());
@@ -107,7 +107,7 @@ TEST_F(MixedKernelsOnGpu, GiveTheEnergiesOfKernelsInDoublePrecision) {
         const std::array<int, 6> extent = equal == 0 ? std::array{5, 7, 6, 6, 5, 9} : std::array{6, 6, 6, 7, 7, 7};
         const auto expected = RandomTask<Fp64>(formulation, extent, contracted, equal, equal).energies(in_doubles);
         const RandomTask<SplitHalf> of_fragments(formulation, extent, contracted, equal, equal);
-        const RandomTask<SplitHalfBlocks> of_blocks(formulation, extent, contracted, equal, equal);
+        const RandomTask<SplitHalfUnits> of_blocks(formulation, extent, contracted, equal, equal);
         double largest = 0.0;
         for (const double x : expected) largest = std::max(largest, std::abs(x));
         EXPECT_GT(largest, 0.0);
@@ -152,10 +152,10 @@ void expect_packed_as_on_the_host(PanelKind kind, int contracted) {
   const DeviceArray<double> raw(source.size());
   const DeviceArray<std::uint16_t> packed(expected.size());
   const std::int64_t outer_stride = packing.stride[packing.outer];
-  for (int begin = 0; begin < packing.extent[packing.outer]; begin += hole_block) {
+  for (int begin = 0; begin < packing.extent[packing.outer]; begin += hole_group_size) {
     Packing part = packing;
     part.outer_begin = begin;
-    part.outer_count = std::min(hole_block, packing.extent[packing.outer] - begin);
+    part.outer_count = std::min(hole_group_size, packing.extent[packing.outer] - begin);
     TRIFUSE_CUDA(cudaMemcpy(raw.data(), source.data() + begin * outer_stride,
                             static_cast<std::size_t>(part.outer_count * outer_stride) * sizeof(double),
                             cudaMemcpyHostToDevice));

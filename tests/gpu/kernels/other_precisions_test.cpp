@@ -90,10 +90,10 @@ void OtherPrecisions::expect_packed_as_on_the_host(PanelKind kind) {
   const DeviceArray<double> raw(source.size());
   const DeviceArray<Number> packed(expected.size());
   const std::int64_t outer_stride = packing.stride[packing.outer];
-  for (int begin = 0; begin < packing.extent[packing.outer]; begin += hole_block) {
+  for (int begin = 0; begin < packing.extent[packing.outer]; begin += hole_group_size) {
     Packing part = packing;
     part.outer_begin = begin;
-    part.outer_count = std::min(hole_block, packing.extent[packing.outer] - begin);
+    part.outer_count = std::min(hole_group_size, packing.extent[packing.outer] - begin);
     TRIFUSE_CUDA(cudaMemcpy(raw.data(), source.data() + begin * outer_stride,
                             static_cast<std::size_t>(part.outer_count * outer_stride) * sizeof(double),
                             cudaMemcpyHostToDevice));

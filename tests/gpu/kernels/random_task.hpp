@@ -44,7 +44,7 @@ class RandomTask {
       add_vvoo(x, adapted ? assignments[at(n % 6)][at(x)] : n % 3);
     }
     for (int n = 0; n < orbitals(); ++n) eps_.push_back(number() + (n < task_.offset[3] ? 2.0 : -2.0));
-    for (int n = 0; n < orbitals() * orbitals(); ++n) ov_factors_.push_back(number());
+    for (int n = 0; n < orbitals() * orbitals(); ++n) ov_tensors_.push_back(number());
   }
 
   /// From now on these products of each target vanish. `products`: bit n stands for axes_of_product(n).
@@ -151,7 +151,7 @@ class RandomTask {
     const auto products_on_device = to_device(products);
     const auto vvoo_on_device = to_device(vvoo);
     const auto cta_tiles_on_device = to_device(cta_tiles);
-    const auto eps = to_device(eps_), omega2 = to_device(std::vector<double>{0.1}), ov_factors = to_device(ov_factors_);
+    const auto eps = to_device(eps_), omega2 = to_device(std::vector<double>{0.1}), ov_tensors = to_device(ov_tensors_);
     const auto next_cta_tile = to_device(std::vector<std::uint32_t>{0});
     const auto out = to_device(result);
     const DeviceArray<double> scratch(
@@ -164,7 +164,7 @@ class RandomTask {
     parameters.cta_tiles = cta_tiles_on_device.data();
     parameters.eps = eps.data();
     parameters.omega2 = omega2.data();
-    parameters.ov_factors[0] = ov_factors.data();
+    parameters.ov_tensors[0] = ov_tensors.data();
     parameters.warp_sums = sum ? warp_sums.data() : out.data();
     parameters.scratch = scratch.data();
     parameters.next_cta_tile = next_cta_tile.data();
@@ -188,7 +188,7 @@ class RandomTask {
   std::vector<Operands> products_;   ///< [target, particle, hole]
   std::vector<Operand<Fp64>> vvoo_;  ///< [vvoo block]
   std::vector<double> eps_;          ///< [orbital] hartree
-  std::vector<double> ov_factors_;   ///< [particle orbital, hole orbital]
+  std::vector<double> ov_tensors_;   ///< [particle orbital, hole orbital]
 };
 
 }

@@ -22,7 +22,7 @@ class TaskSumsOnGpu : public testing::OnGpu {
       TaskData task{};
       task.first_cta_tile = first;
       task.cta_tiles = count;
-      task.factor = 1.0 + static_cast<double>(tasks.size());
+      task.weight = 1.0 + static_cast<double>(tasks.size());
       tasks.push_back(task);
       first += count;
     }
@@ -45,7 +45,7 @@ class TaskSumsOnGpu : public testing::OnGpu {
               sum += of_warps[static_cast<std::size_t>(((n * omega2_count + w) * warps + warp) * sums + s)];
             }
           }
-          expected.push_back(task.factor * sum);
+          expected.push_back(task.weight * sum);
         }
       }
     }

@@ -16,12 +16,12 @@ inline std::int64_t elements_of(std::span<const std::int64_t> extents) {
 
 /// Iterates over the contiguous pieces of a box: sequences of elements that are consecutive in the array, in C order.
 /// All pieces have the same length. A new object is at the first piece.
-class BoxRuns {
+class BoxPieces {
  public:
   /// `shape`: shape of the array. `offset`: first element of the box. `count`: number of elements along each axis. The
   /// box must be `inside` the array. `shape` and `count` must outlive this object.
-  BoxRuns(std::span<const std::int64_t> shape, std::span<const std::int64_t> offset,
-          std::span<const std::int64_t> count)
+  BoxPieces(std::span<const std::int64_t> shape, std::span<const std::int64_t> offset,
+            std::span<const std::int64_t> count)
       : shape_(shape), count_of_axis_(count), at_(shape.size(), 0) {
     std::int64_t step = 1;
     for (std::size_t k = shape.size(); k-- > 0;) {
@@ -71,7 +71,8 @@ class BoxRuns {
 /// that are as large as possible. Calls `visit(offset, count, size)` for each box, in order: its first element, its
 /// number of elements along each axis, and its size. All elements must lie inside the array.
 template <typename Visit>
-void for_each_box_of_run(std::span<const std::int64_t> shape, std::int64_t first, std::int64_t elements, Visit visit) {
+void for_each_box_of_piece(std::span<const std::int64_t> shape, std::int64_t first, std::int64_t elements,
+                           Visit visit) {
   const std::int64_t size = elements_of(shape);
   while (elements > 0) {
     std::vector<std::int64_t> offset(shape.size(), 0), count(shape.size(), 1);

@@ -15,7 +15,7 @@ namespace trifuse::gpu {
 /// The k-tile of a unit is [line / 8, k / 16, slice, k % 16 / 8, line % 8, k % 8]. The last two indices are a core
 /// matrix of the instruction, 8 x 8 numbers in 128 bytes. So core matrices that follow each other along k are 128 bytes
 /// apart, and along the lines 1024 bytes, also across units in a stage. The scale follows the numbers.
-struct SplitHalfBlocks : SplitHalf {
+struct SplitHalfUnits : SplitHalf {
   static constexpr const char* name = "fp16x2_blocks";
   static constexpr int a_particles = 4, b_first = 4, b_second = 4;
   static constexpr int lines = 64;                            ///< lines of a unit
@@ -23,7 +23,7 @@ struct SplitHalfBlocks : SplitHalf {
   static constexpr int scale_elements = 64;                   ///< one float and padding, together 128 bytes
   static constexpr int data = slices * lines * k_tile_depth;  ///< elements of a k-tile that are numbers
   static constexpr int a_k_tile = data + scale_elements, b_k_tile = a_k_tile;
-  static_assert(a_particles * rows == lines && b_first * b_second * hole_block == lines);
+  static_assert(a_particles * rows == lines && b_first * b_second * hole_group_size == lines);
 
   /// Returns the indices of a line of a unit of B.
   static constexpr TRIFUSE_HOST_DEVICE UnitLine b_line(int line) {
@@ -35,7 +35,7 @@ struct SplitHalfBlocks : SplitHalf {
   /// slice of a k-step to the next.
   static constexpr int k_core_bytes = core * core * 2, line_core_bytes = core * slices * k_tile_depth * 2;
   static constexpr int slice_bytes = k_step / core * k_core_bytes;
-  static constexpr int data_bytes = data * 2, block_bytes = a_k_tile * 2;
+  static constexpr int data_bytes = data * 2, k_tile_bytes = a_k_tile * 2;
 
   static constexpr TRIFUSE_HOST_DEVICE int a_index(int line, int k, int slice) {
     const int k_core = (k / k_step * slices + slice) * (k_step / core) + k % k_step / core;
@@ -57,7 +57,7 @@ struct SplitHalfBlocks : SplitHalf {
 
 /// Returns the precision of operands in this format, as users name it.
 constexpr Precision precision_of(const OperandFormat& format) {
-  const bool split = format == format_of<SplitHalf>() || format == format_of<SplitHalfBlocks>();
+  const bool split = format == format_of<SplitHalf>() || format == format_of<SplitHalfUnits>();
   return split ? Precision::mixed : Precision::fp64;
 }
 
