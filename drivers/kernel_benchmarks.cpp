@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
@@ -92,7 +93,7 @@ void whole_task(benchmark::State& state) {
   const std::unique_ptr<Executor::Worker> worker = executor->make_worker();
   TaskEnergy energy;
   for (auto _ : state) {
-    worker->execute({&task, 1}, {&energy, 1});
+    worker->execute({&task, 1}, std::span(&energy, 1));
     benchmark::DoNotOptimize(energy);
   }
   state.counters["flops"] = benchmark::Counter(worker->operations(), benchmark::Counter::kIsRate);

@@ -39,7 +39,8 @@ std::string orbital_count_name(OrbitalClass c, bool restricted) {
 }
 
 ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised) {
-  ArraySpec spec{kind, first, second, antisymmetrised, (antisymmetrised ? "asym_" : "") + stem(kind), {}, Dressing::bare};
+  ArraySpec spec{kind, first,         second, antisymmetrised, (antisymmetrised ? "asym_" : "") + stem(kind),
+                 {},   Dressing::bare};
   switch (kind) {
     case ArrayKind::t1:
       spec.axes = {hole_class(first), particle_class(first)};

@@ -72,9 +72,8 @@ TEST(MadePanels, OfAMissingPanelAreEmpty) {
   const TileSpace& space = store.tiles();
   const int alpha = space.first(OrbitalClass::particle_alpha), beta = space.first(OrbitalClass::particle_beta);
   // No spin of d conserves spin.
-  EXPECT_EQ(
-      store.acquire(PanelKey::right({alpha, alpha, space.first(OrbitalClass::hole_beta)}, Side::right)).data,
-      nullptr);
+  EXPECT_EQ(store.acquire(PanelKey::right({alpha, alpha, space.first(OrbitalClass::hole_beta)}, Side::right)).data,
+            nullptr);
   EXPECT_NE(store.acquire(PanelKey::right({alpha, beta, 0}, Side::right)).data, nullptr);
   EXPECT_EQ(store.made_panels().wanted, 1);
 }

@@ -12,8 +12,8 @@
 /// Sources whose integrals are not those of a molecule, as integrals that are dressed with amplitudes.
 namespace trifuse::testing {
 
-/// Returns a copy of `source` with change(orbitals, value) for the integrals with one or three particles; `orbitals`: of
-/// the four indices of v2.
+/// Returns a copy of `source` with change(orbitals, value) for the integrals with one or three particles; `orbitals`:
+/// of the four indices of v2.
 template <typename Change>
 MemorySource with_changed_integrals(const TileSource& source, Change change) {
   MemorySource copy = copy_of(source);
