@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
@@ -10,6 +9,7 @@
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_results.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
 
 /// Benchmarks of single CPU kernels, on tiles of the sizes that the CPU executor uses. `trifuse bench` measures whole
@@ -93,7 +93,7 @@ void whole_task(benchmark::State& state) {
   const std::unique_ptr<Executor::Worker> worker = executor->make_worker();
   TaskEnergy energy;
   for (auto _ : state) {
-    worker->execute({&task, 1}, std::span(&energy, 1));
+    worker->execute({&task, 1}, {&energy, 1});
     benchmark::DoNotOptimize(energy);
   }
   state.counters["flops"] = benchmark::Counter(worker->operations(), benchmark::Counter::kIsRate);

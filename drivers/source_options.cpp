@@ -96,7 +96,7 @@ void TableOptions::add_to(CLI::App& command, const std::string& name, std::strin
 void TableOptions::set(CalculationOptions& options) const {
   for (const auto& [option, added] : added_) {
     if (added->count() > 0)
-      option->set_text(options, fmt::format("{}", fmt::join(added->results(), ",")), added->get_name());
+      option->set_text(options, fmt::format("{}", fmt::join(added->reduced_results(), ",")), added->get_name());
   }
 }
 

@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -33,11 +37,19 @@ void refuse_in_forked_process() {
 /// Address space of a thread besides its stack, bytes: the buffer of BLAS.
 constexpr std::size_t space_of_thread = std::size_t{129} << 20;
 
+/// Returns the number of threads that the system counts for this process; 0 if it is not known.
+std::ptrdiff_t counted_threads() {
+  std::error_code failure;
+  const std::filesystem::directory_iterator tasks("/proc/self/task", failure);
+  return failure ? 0 : std::distance(begin(tasks), end(tasks));
+}
+
 /// Starts up to `wanted` threads besides the caller, ends them again, and returns how many could be started.
 int started_threads(int wanted) {
   std::mutex mutex;
   std::condition_variable changed;
-  bool end = false;
+  bool ending = false;
+  const std::ptrdiff_t before = counted_threads();
   const bool limited = address_space_is_limited();
   std::vector<void*> spaces;
   std::vector<std::thread> threads;
@@ -51,7 +63,7 @@ int started_threads(int wanted) {
       }
       threads.emplace_back([&] {
         std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return end; });
+        changed.wait(lock, [&] { return ending; });
       });
     }
   } catch (const std::system_error&) {  // no more threads can be started
@@ -59,11 +71,15 @@ int started_threads(int wanted) {
   }
   {
     const std::lock_guard lock(mutex);
-    end = true;
+    ending = true;
   }
   changed.notify_all();
   for (std::thread& thread : threads) thread.join();
   for (void* const space : spaces) munmap(space, space_of_thread);
+  // The system counts threads for a moment after they have been joined. OpenMP ends the program if it cannot start its
+  // threads because of that.
+  for (int n = 0; n < 1000 && counted_threads() > before; ++n)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return static_cast<int>(threads.size());
 }
 
@@ -79,9 +95,10 @@ int startable_threads(int wanted) {
   const std::lock_guard lock(mutex);
   wanted = std::clamp(wanted, 1, std::min(max_threads, omp_get_thread_limit()));
   if (wanted > possible && !limited) {
-    const int found = 1 + started_threads(wanted - 1);
+    constexpr int of_others = 2;  // threads that start devices, and threads of libraries
+    const int found = 1 + started_threads(wanted - 1 + of_others) - of_others;
     limited = found < wanted;
-    possible = std::max(possible, limited ? found - 1 : found);  // other libraries may need one thread
+    possible = std::max(possible, found);
   }
   return std::min(wanted, possible);
 }

@@ -26,7 +26,7 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 std::vector<TriplesEnergy> sum_energies(const Problem& problem, const Plan& plan,
                                         std::span<const TaskEnergy> energies) {
   const std::size_t count = problem.omega2.size();
-  const SourceInfo* const left = problem.two_sided() ? &problem.left->info() : nullptr;
+  const SourceInfo* const left = problem.left != nullptr ? &problem.left->info() : nullptr;
   std::vector<TriplesEnergy> sums;
   for (std::size_t w = 0; w < count; ++w) {
     TriplesEnergy energy;

@@ -75,8 +75,7 @@ std::string advice(Door door, const std::string& command, const std::string& opt
       break;
   }
   return "NWChem's symbols do not follow it, only TRIFUSE_MEMORY and TRIFUSE_NWCHEM_DEVICE; unset the variable, or "
-         "link "
-         "NWChem with the routine, which has this setting";
+         "link NWChem with the routine, which has this setting";
 }
 
 /// Returns the name among `names` that resembles `variable`. Compares the names without the prefix that all have.

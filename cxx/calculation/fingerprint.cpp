@@ -183,7 +183,8 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   run_collectively(communicator, [&] {
     std::vector<HashedBlock> blocks;
     add_blocks(blocks, *problem.right, true);
-    if (problem.two_sided()) add_blocks(blocks, *problem.left, false);
+    if (problem.left != nullptr) add_blocks(blocks, *problem.left, false);
+    if (problem.left_integrals != nullptr) add_blocks(blocks, *problem.left_integrals, true);
     const int rank = communicator != nullptr ? communicator->rank() : 0;
     const int ranks = communicator != nullptr ? communicator->size() : 1;
     hashes = hash_blocks(blocks, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks));
@@ -195,10 +196,11 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   Hash hash;
   hash.add(fmt::format("trifuse journal 3; {}; {}", to_string(problem.formulation), journal_text(problem.method)));
   if (factors != nullptr) hash.add("; factors");
+  if (problem.left_integrals != nullptr) hash.add("; left integrals");
   if (precision != Precision::fp64) hash.add("; precision " + to_string(precision));
   hash.add(problem.omega2);
   hash.add(problem.right->orbital_energies());
-  if (problem.two_sided()) hash.add(problem.left->orbital_energies());
+  if (problem.left != nullptr) hash.add(problem.left->orbital_energies());
   hash.add(hashes);
   return hash.digest();
 }

@@ -28,7 +28,7 @@ class ChosenOrbitals {
   /// Returns the amplitudes and integrals in the chosen orbitals. They can be read after rotate().
   const TileSource* right() const { return rotated_.empty() ? right_ : rotated_.front().get(); }
   const TileSource* left() const { return left_ == nullptr || rotated_.empty() ? left_ : rotated_.back().get(); }
-  /// Returns the as `Calculation::reference_note`.
+  /// Returns the text of `Calculation::reference_note`.
   std::string note() const;
   /// Sentences about orbitals that are not canonical Hartree-Fock orbitals.
   const std::vector<std::string>& warnings() const { return warnings_; }

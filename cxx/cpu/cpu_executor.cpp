@@ -10,6 +10,7 @@
 #include "cxx/cpu/subtask_worker.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_results.hpp"
 
 namespace trifuse {
 

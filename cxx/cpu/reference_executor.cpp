@@ -1,5 +1,6 @@
 #include "cxx/cpu/reference_executor.hpp"
 
+#include "cxx/plan/task_results.hpp"
 #include "cxx/triples/reference.hpp"
 
 namespace trifuse {

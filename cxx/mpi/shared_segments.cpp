@@ -86,13 +86,14 @@ class SharedArrays::Array final : public SharedArray {
     const auto mine = u(communicator_.rank());
     std::vector<double> shifts;
     for (const std::vector<std::int64_t>& sizes : lay_out(hosts)) {
-      // Ranks that fail must not leave the others in the creation of the next array.
+      // Ranks that fail must not leave the others in the creation of this array or of the next one.
+      std::unique_ptr<PartitionedArray> made;
+      run_collectively(&communicator_,
+                       [&] { made = arrays_.caller_.call([&] { return arrays_.library_->make(ranks); }); });
       run_collectively(&communicator_, [&] {
         Part& part = parts_.emplace_back();
-        double* const data = arrays_.caller_.call([&] {
-          part.array = arrays_.library_->make(ranks);
-          return part.array->create(sizes);
-        });
+        part.array = std::move(made);
+        double* const data = arrays_.caller_.call([&] { return part.array->create(sizes); });
         if (data == nullptr) {
           throw SystemError(fmt::format("{} has no memory for the operands.", arrays_.library_->name()));
         }

@@ -52,12 +52,19 @@ class Window final : public PartitionedArray {
     const MPI_Aint bytes = static_cast<MPI_Aint>(sizes[static_cast<std::size_t>(rank)]) * bytes_of_double;
     const WindowInfo info;
     void* data = nullptr;
-    const bool shared = on_one_host(ranks_);
-    check_mpi((shared ? MPI_Win_allocate_shared : MPI_Win_allocate)(bytes, bytes_of_double, info.info(), ranks_, &data,
-                                                                    &window_),
-              shared ? "MPI_Win_allocate_shared" : "MPI_Win_allocate");
+    // Some components of MPI libraries have no shared windows, for example ucx and pt2pt of Open MPI.
+    const auto allocate_shared = [&] {
+      return MPI_Win_allocate_shared(bytes, bytes_of_double, info.info(), ranks_, &data, &window_) == MPI_SUCCESS;
+    };
+    const int mine = on_one_host(ranks_) && allocate_shared() ? 1 : 0;
+    int shared = mine;
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MIN, ranks_), "MPI_Allreduce");
+    if (shared == 0) {
+      if (mine == 1) check_mpi(MPI_Win_free(&window_), "MPI_Win_free");
+      check_mpi(MPI_Win_allocate(bytes, bytes_of_double, info.info(), ranks_, &data, &window_), "MPI_Win_allocate");
+    }
     check_mpi(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-    for (rank = 0; shared && rank < static_cast<int>(sizes.size()); ++rank) {
+    for (rank = 0; shared == 1 && rank < static_cast<int>(sizes.size()); ++rank) {
       MPI_Aint size = 0;
       int unit = 0;
       void* part = nullptr;

@@ -52,7 +52,7 @@ class DeviceOperands final : public OperandStore {
 
   const Stream& stream_;
   MemoryBudget& budget_;
-  UploadRing ring_{slot_bytes, slots};
+  UploadRing ring_{slot_bytes, slots, false};
   std::vector<DeviceArray<double>> segments_;
   std::size_t segment_ = 0, used_ = 0;  ///< destination of the next operand: segment, doubles before it
 };

@@ -170,10 +170,6 @@ std::span<const Side> first_sides(bool both) {
   return std::span(right_and_left).first(both ? 2 : 1);
 }
 
-bool joins_sides_of(const Problem& problem) {
-  return problem.two_sided() && problem.shares_integrals();
-}
-
 }
 
 std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
@@ -184,7 +180,7 @@ std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
 PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
-      joins_sides_(joins_sides_of(problem)),
+      joins_sides_(problem.joins_sides()),
       method_(problem.method),
       auxiliary_(PanelLayout::auxiliary_of(problem)),
       tiles_(tiles),
@@ -262,12 +258,6 @@ bool PanelLayout::makes(const PanelKey& key) const {
 std::int64_t PanelLayout::whole_doubles(const PanelKey& key) const {
   if (key.kind == PanelKind::vvoo) return vvoo_doubles(tiles_, key.tiles);
   return row_count(tiles_, tiles_of(key)) * rows(key).stride;
-}
-
-std::int64_t PanelLayout::number_of(const PanelKey& key) const {
-  const std::int64_t n = tiles_.size();
-  const auto& t = key.tiles;
-  return t[0] + n * (t[1] + n * (t[2] + n * t[3]));
 }
 
 std::size_t PanelLayout::index_of(const PanelKey& key) const {
@@ -384,7 +374,7 @@ template <typename Row>
 std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row row, std::int64_t vvoo_sets) {
   std::int64_t doubles = 0;
   for (const bool left : {true, false}) {
-    const bool joined = !left && joins_sides_of(problem);
+    const bool joined = !left && problem.joins_sides();
     const std::int64_t panels = joined ? 1 : problem.sides();
     for_each_panel(tiles, problem.formulation, left, [&](const PanelTiles& panel) {
       const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, left);
@@ -433,7 +423,7 @@ std::int64_t PanelLayout::doubles_in_use(const Problem& problem, const TileSpace
     std::int64_t panel = 0, amplitudes = 0;
   };
   const auto longest_of = [&](bool left) {
-    const std::size_t sides = !left && joins_sides_of(problem) ? 2 : 1;
+    const std::size_t sides = !left && problem.joins_sides() ? 2 : 1;
     Longest longest;
     for_each_panel(tiles, problem.formulation, left, [&](const PanelTiles& panel) {
       const ContractedExtent extent = extent_of(tiles, problem.formulation, panel, left);

@@ -72,8 +72,8 @@ constexpr std::int64_t padded_row(std::int64_t numbers) {
 ///
 /// Matrix products read rows with a contiguous contracted index: first its particles d, then its holes l. Each side of
 /// a problem has panels of its own, with one exception: if two sides have the same integrals, one right panel belongs
-/// to both, with rows t2_left(l) | v2(d) | t2_right(l). Each side reads a contiguous part of a row, so integrals are
-/// stored once. Therefore l comes first on the left side of such a problem.
+/// to both, with rows t2_left(l) | v2(d) | t2_right(l). Each side reads a contiguous part of a row, so the
+/// integrals of right panels are stored once. Therefore l comes first on the left side of such a problem.
 ///
 /// If the integrals of a problem have factors (TileSource::factors), the layout has only the amplitudes of left and
 /// right panels, and slabs of factors instead of the integrals: the particles t2(d) of left panels, the holes t2(l) or
@@ -115,7 +115,11 @@ class PanelLayout {
   /// then empty.
   const PanelExtent* find(const PanelKey& key) const;
   /// Returns the tiles of a key as one number. Panels of one kind, side and set have different numbers.
-  std::int64_t number_of(const PanelKey& key) const;
+  std::int64_t number_of(const PanelKey& key) const {
+    const std::int64_t n = tiles_.size();
+    const auto& t = key.tiles;
+    return t[0] + n * (t[1] + n * (t[2] + n * t[3]));
+  }
   /// Returns the number of particles d and holes l of a left or right panel.
   ContractedExtent contracted(const PanelKey& key) const;
   /// Returns the rows of a whole left or right panel, as tasks read it.

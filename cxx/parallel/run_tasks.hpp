@@ -12,6 +12,7 @@
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_results.hpp"
 
 #pragma GCC visibility push(default)
 

@@ -29,7 +29,7 @@ struct TaskRun {
 
   const Plan& plan;
   const RunSettings& settings;
-  const ResultShape& results;
+  const ResultShape results;
   const Executor* executor = nullptr;
   std::unique_ptr<Executor> on_cores;  ///< current executor after the devices have failed, else null
   WorkerKind kind = WorkerKind::other;

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "cxx/plan/plan.hpp"
-#include "cxx/plan/task_results.hpp"
 
 #pragma GCC visibility push(default)
 
 namespace trifuse {
 
 struct DeviceReport;  // executor_report.hpp
+struct TaskResults;   // task_results.hpp
 
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
 /// return the same energies up to rounding.

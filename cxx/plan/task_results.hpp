@@ -53,6 +53,7 @@ struct TaskResults {
   TaskResults(std::span<TaskEnergy> energies_of_tasks, std::span<std::vector<std::int64_t>> arrays = {})
       : energies(energies_of_tasks), sums(arrays) {}
   TaskResults(std::vector<TaskEnergy>& energies_of_tasks) : energies(energies_of_tasks) {}
+  TaskResults(TaskEnergy* first, std::size_t count) : energies(first, count) {}
 };
 
 }

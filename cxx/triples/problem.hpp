@@ -19,8 +19,9 @@ enum class Side : std::uint8_t { right, left };
 
 /// The operands of one side, without the sets of disconnected triples, which the method describes.
 ///
-///     D: amplitudes t2, integrals <p'p''||h d> and <l p||h'h''>       (blocks t2[p,p',h,h'], v2[p',p'',h,d],
-///     v2[l,p,h',h'']) S: amplitudes t1 and t2, integrals <p'p''||h'h''>, Fock matrix  (left side only)
+///     D: amplitudes t2; integrals <p'p''||h d> and <l p||h'h''>, which are blocks v2[p',p'',h,d] and v2[l,p,h',h'']
+///
+///     S, left side only: amplitudes t1 and t2; integrals <p'p''||h'h''>; Fock matrix
 ///
 /// Panels of a side contain these numbers as the blocks deliver them. In the spin-adapted formulation <p'p''||h d> is
 /// (p' h|p'' d) and <l p||h'h''> is (l h'|p h''). No symmetry between p'' and d, or between l and h', is used, so
@@ -56,6 +57,8 @@ struct Problem {
   }
   /// Returns true if both sides have the same integrals, so that these need not be stored twice.
   bool shares_integrals() const { return left_integrals == nullptr; }
+  /// Returns true if there are two sides that have the same integrals.
+  bool joins_sides() const { return two_sided() && shares_integrals(); }
   /// Returns the number of targets of a task, for both sides together (see contraction_list.hpp).
   int targets() const { return targets_per_side(formulation) * sides(); }
   /// Returns the number of sets whose contributions make up S.

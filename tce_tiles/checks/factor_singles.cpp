@@ -77,7 +77,7 @@ class SumExchange {
     }
   }
 
-  /// Returns the some of the orbitals of a rank.
+  /// Returns some of the orbitals of a rank.
   std::span<const std::int64_t> orbitals(int rank, const AuxiliaryRange& items) const {
     return std::span(orbitals_[at(rank)]).subspan(at(items.begin), at(items.count));
   }

@@ -66,9 +66,10 @@ std::int64_t block_key(const TileSpace& space, TensorKind tensor, const std::arr
       return t1_key(space, p, q);
     case TensorKind::t2:
       return t2_key(space, p, q, r, s);
-    default:
-      return v2_key(space, p, q, r, s);
+    case TensorKind::v2:
+      break;
   }
+  return v2_key(space, p, q, r, s);
 }
 
 namespace {

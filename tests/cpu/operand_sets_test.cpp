@@ -39,7 +39,8 @@ TEST_P(OperandSetsFor, HaveTheEnergiesOfTwoRunsWithOneSet) {
     OwnedProblem owned(GetParam().molecule, formulation);
     const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
     const auto bracket_t = [&](const Problem& problem) {
-      const auto worker = make_cpu_executor(problem, plan.tiles)->make_worker();
+      const auto executor = make_cpu_executor(problem, plan.tiles);
+      const auto worker = executor->make_worker();
       double sum = 0.0;
       std::vector<TaskEnergy> energies(1);
       for (const Task& task : plan.tasks) {

@@ -6,6 +6,7 @@
 
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
+#include "cxx/plan/task_results.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
 #include "trifuse_config.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/plan/executor.hpp"
+#include "cxx/plan/task_results.hpp"
 #include "tests/support/made_up_executor.hpp"
 
 namespace trifuse::testing {

@@ -6,6 +6,7 @@
 
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_results.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/changed_integrals.hpp"

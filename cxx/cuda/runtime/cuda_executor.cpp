@@ -24,6 +24,7 @@
 #include "cxx/cuda/schedule/device_leases.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_order.hpp"
+#include "cxx/plan/task_results.hpp"
 #include "cxx/triples/precision.hpp"
 
 namespace trifuse {

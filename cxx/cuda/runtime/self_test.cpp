@@ -16,6 +16,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/plan/plan.hpp"
+#include "cxx/plan/task_results.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
 
 namespace trifuse::gpu {

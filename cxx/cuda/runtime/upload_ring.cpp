@@ -27,11 +27,11 @@ void copy_to_pinned(double* to, const double* from, std::int64_t doubles) {
 
 }
 
-UploadRing::UploadRing(std::int64_t slot_bytes, std::int64_t slots) {
+UploadRing::UploadRing(std::int64_t slot_bytes, std::int64_t slots, bool stages) {
   for (std::int64_t n = 0; n < slots; ++n) {
     const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
-    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming),
-                     Event(cudaEventDisableTiming)});
+    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(stages ? doubles : 0),
+                     Event(cudaEventDisableTiming), Event(cudaEventDisableTiming)});
   }
 }
 

@@ -16,7 +16,8 @@ namespace trifuse::gpu {
 class UploadRing {
  public:
   /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot. `slots`: their number.
-  UploadRing(std::int64_t slot_bytes, std::int64_t slots);
+  /// `stages`: false if stage() will not be called; the ring then has no device memory.
+  UploadRing(std::int64_t slot_bytes, std::int64_t slots, bool stages = true);
 
   /// Returns the number of doubles that one buffer holds.
   std::int64_t room() const { return static_cast<std::int64_t>(ring_.front().host.size()); }

@@ -147,8 +147,9 @@ def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
 
 
 def _set(library: _library.Library, calculation: int, options: Options) -> None:
-    # GPUs imply cuda, unless the caller names a device.
-    for name in sorted(options, key=lambda name: name == "device"):
+    # The library checks all options after each one. A target error needs mixed precision, and GPUs imply cuda, unless the
+    # caller names a device.
+    for name in sorted(options, key=lambda name: (name == "device") - (name == "precision")):
         text = None if name == "progress" else option_text(name, options.get(name))
         if text is not None:
             library.call("set_option", calculation, name.encode(), text)
