@@ -104,7 +104,7 @@ std::string describe_moved(const Prediction& p) {
   }
   if (p.particle_group > 0) {
     text += fmt::format(
-        "\n             tasks in blocks of {} tile{} of virtual orbitals, so that panels are sent less often",
+        "\n             tasks in groups of {} tile{} of virtual orbitals, so that panels are sent less often",
         p.particle_group, p.particle_group == 1 ? "" : "s");
   }
   return text + fmt::format(

@@ -9,7 +9,7 @@ from made_up_tree import MadeUpTreeTest
 class EnergySums(MadeUpTreeTest):
     PAGE = """# Architecture
 
-- **A method**: [`context.cpp`](../calculation/context.cpp).
+- **A method**: [`orbitals.cpp`](../calculation/orbitals.cpp).
 - **A method with another energy sum**: [`energy.hpp`](../triples/energy.hpp)
   and [`report.cpp`](../../drivers/tables.cpp).
 - **CR-CCSD(T)**: [`panel_layout.cpp`](../operands/panel_layout.cpp).

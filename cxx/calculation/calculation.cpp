@@ -162,8 +162,8 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   }
   check_options(options);  // again, because omega2 may come from the left amplitudes
   ChosenOrbitals orbitals(right, left, options, formulation);
-  orbitals.plan_rotation(memory, of_rank.sharers);
-  memory.check_rotation(right.info().path, of_rank.sharers);
+  orbitals.plan_rotation(memory, of_rank.ranks_with_operands);
+  memory.check_rotation(right.info().path, of_rank.ranks_with_operands);
   const Problem problem{.right = orbitals.right(),
                         .left = orbitals.left(),
                         .formulation = formulation,

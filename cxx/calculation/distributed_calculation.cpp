@@ -79,7 +79,7 @@ std::vector<double> numbers_of(const Calculation& calculation) {
 }
 
 CalculationOptions options_of_this_rank(const DistributedOptions& options, const std::vector<DeviceInfo>& devices,
-                                        const RankResources& mine, int sharers, bool any_gpu) {
+                                        const RankResources& mine, int ranks_on_it, bool any_gpu) {
   CalculationOptions chosen = options.calculation;
   chosen.threads = mine.threads_asked > 0 ? mine.threads_asked : mine.core_count;
   chosen.devices.clear();
@@ -93,10 +93,10 @@ CalculationOptions options_of_this_rank(const DistributedOptions& options, const
   for (const DeviceInfo& device : devices) chosen.devices.push_back(device.number);
   chosen.memory = options.gpu_memory ? options.gpu_memory : options.calculation.memory;
   // Without this limit each rank on a shared GPU would take all free memory.
-  if (!chosen.memory && sharers > 1) {
+  if (!chosen.memory && ranks_on_it > 1) {
     constexpr double usable = 0.9;
     const auto free = static_cast<double>(free_device_memory(devices.front().number));
-    chosen.memory = static_cast<std::int64_t>(usable * free / sharers);
+    chosen.memory = static_cast<std::int64_t>(usable * free / ranks_on_it);
   }
   return chosen;
 }
@@ -115,11 +115,11 @@ DistributedCalculation plan_distributed(Communicator& communicator, const TileSo
   RankOptions of_rank;
   if (any_gpu) of_rank.plan_for = ExecutorKind::cuda;
   if (has_journal != 0.0) of_rank.journal_tiles = Journal::tiles_in(options.calculation.journal, &communicator);
-  if (communicator.has_arrays()) of_rank.sharers = communicator.size();
+  if (communicator.has_arrays()) of_rank.ranks_with_operands = communicator.size();
   std::optional<Calculation> calculation;
   run_collectively(&communicator, [&] {
-    const int sharers = sharers_of_gpu(ranks, communicator.rank());
-    calculation.emplace(right, left, options_of_this_rank(options, devices, mine, sharers, any_gpu), of_rank);
+    const int ranks_on_it = ranks_on_gpu(ranks, communicator.rank());
+    calculation.emplace(right, left, options_of_this_rank(options, devices, mine, ranks_on_it, any_gpu), of_rank);
   });
   expect_same(communicator, numbers_of(*calculation));
   const MemoryPlan& memory = calculation->memory();
@@ -145,10 +145,10 @@ std::string describe_rank(const DistributedCalculation& distributed_calculation,
   if (assignment.role == RankAssignment::Role::idle) return "idle";
   const std::string cores = fmt::format("{} core{}", assignment.threads, assignment.threads == 1 ? "" : "s");
   if (resources.gpu.empty()) return cores;
-  const int sharers = sharers_of_gpu(distributed_calculation.ranks, static_cast<int>(rank));
+  const int ranks_on_it = ranks_on_gpu(distributed_calculation.ranks, static_cast<int>(rank));
   return fmt::format("GPU{} {} ({}), {}{}", resources.gpu_count > 1 ? "s" : "",
                      gpu_name(distributed_calculation.ranks, resources), resources.gpu, cores,
-                     sharers > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", sharers) : "");
+                     ranks_on_it > 1 ? fmt::format(" -- WARNING: {} ranks share this GPU", ranks_on_it) : "");
 }
 
 std::vector<std::string> rank_table(const DistributedCalculation& distributed_calculation) {

@@ -79,7 +79,7 @@ void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool
 
 /// Divides blocks into sequences, and returns the number of the first block of each. Successive blocks share rows of a
 /// dump, so a thread takes a sequence of up to 64 at a time.
-std::vector<std::size_t> runs_of(const std::vector<HashedBlock>& blocks) {
+std::vector<std::size_t> pieces_of(const std::vector<HashedBlock>& blocks) {
   constexpr std::size_t most_blocks = 64;
   constexpr std::int64_t most_doubles = std::int64_t{1} << 22;
   std::vector<std::size_t> begins;
@@ -122,7 +122,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
   constexpr std::int64_t max_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
       concurrent ? std::clamp<std::int64_t>(max_buffered / largest, 1, available_threads()) : 1;
-  const std::vector<std::size_t> begins = runs_of(blocks);
+  const std::vector<std::size_t> begins = pieces_of(blocks);
   const auto hash_block = [&](std::size_t n, Buffer& buffer) {
     const auto size = static_cast<std::size_t>(blocks[n].size);
     buffer.reserve(size);

@@ -23,7 +23,7 @@ struct RankOptions {
   /// The tiling of the journal if it is already known; nullopt: read it from the journal.
   std::optional<Tiling> journal_tiles = {};
   /// Number of ranks that share the operands (see `Calculation::join`); 1: this rank stores all of them.
-  int sharers = 1;
+  int ranks_with_operands = 1;
 };
 
 /// All that the constructor of a calculation sets up. A run reads it.

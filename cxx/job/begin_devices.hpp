@@ -16,10 +16,10 @@ struct BegunDevices {
   std::future<void> start;                         ///< the start of CUDA
 };
 
-/// This rank among the ranks of its host that use GPUs.
+/// The ranks of this host that use GPUs, and the place of this rank.
 struct GpuRanks {
   bool with_gpu = true;      ///< false: it uses none
-  int place = 0, ranks = 1;  ///< number of this rank among these ranks; number of these ranks
+  int place = 0, ranks = 1;  ///< number of this rank on its host; number of its ranks that use GPUs
   std::optional<int> gpus;   ///< number of GPUs that they may use; nullopt: all
 };
 

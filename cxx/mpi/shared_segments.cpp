@@ -39,8 +39,8 @@ std::size_t most_arrays(std::span<const SharedSegment> segments) {
   return doubles <= small ? 1 : max_files_of_host;
 }
 
-/// Throws SystemError on all ranks if `segments` do not fit into memory. Collective. Libraries end the program if
-/// memory is short. The arrays of processes of one host are usually in the shared memory of that host.
+/// Throws SystemError on all ranks if `segments` do not fit into memory. Collective. Without this test an MPI library
+/// would end the program. Ranks of one host usually have their arrays in its /dev/shm.
 void check_room(Communicator& communicator, const std::vector<std::string>& hosts,
                 std::span<const SharedSegment> segments) {
   run_collectively(&communicator, [&] {

@@ -17,8 +17,8 @@ class WindowInfo {
     check_mpi(MPI_Info_create(&info_), "MPI_Info_create");
     // In windows that all ranks read directly, each part has pages of its own.
     check_mpi(MPI_Info_set(info_, "alloc_shared_noncontig", "true"), "MPI_Info_set");
-    // In other windows of MPICH 4.0 ranks of one host find the data of a rank 8 bytes away from where the rank wrote
-    // them, if these windows are in shared memory.
+    // MPICH 4.0 has a defect: ranks of one host read other windows in shared memory 8 bytes off. So these windows are
+    // not in shared memory.
     if (mpi_library_is("MPICH")) check_mpi(MPI_Info_set(info_, "alloc_shm", "false"), "MPI_Info_set");
   }
   ~WindowInfo() { static_cast<void>(MPI_Info_free(&info_)); }

@@ -75,9 +75,9 @@ RankResources cores_of_this_process() {
   return mine;
 }
 
-/// Returns the number of threads of a rank if `sharers` ranks share its cores.
-int threads(const RankResources& rank, int sharers) {
-  return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, sharers));
+/// Returns the number of threads of a rank if `ranks_on_cores` ranks share its cores.
+int threads(const RankResources& rank, int ranks_on_cores) {
+  return rank.threads_asked > 0 ? rank.threads_asked : std::max(1, rank.core_count / std::max(1, ranks_on_cores));
 }
 
 /// Sums over groups of ranks, by the name of the group. A group is the ranks of one host, or the ranks with the same
@@ -324,7 +324,7 @@ std::string gpu_name(const std::vector<RankResources>& ranks, const RankResource
   return ambiguous ? fmt::format("{}, {}", rank.gpu_label, rank.gpu_identity.substr(0, shortened)) : rank.gpu_label;
 }
 
-int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank) {
+int ranks_on_gpu(const std::vector<RankResources>& ranks, int rank) {
   const RankResources& mine = ranks[u(rank)];
   if (mine.gpu.empty()) return 0;
   return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankResources& other) {

@@ -40,7 +40,7 @@ std::string gpu_name(const std::vector<RankResources>& ranks, const RankResource
 /// Returns the number of ranks that use the GPU of a rank, this rank included; 0 if the rank has no GPU.
 ///
 /// `ranks`: ranks[rank], the resources of all ranks. `rank`: number of the rank.
-int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
+int ranks_on_gpu(const std::vector<RankResources>& ranks, int rank);
 
 /// Assigns roles, threads and memory to the ranks. Returns assignments[rank]. All ranks get the same result from the
 /// same arguments.
@@ -49,9 +49,9 @@ int sharers_of_gpu(const std::vector<RankResources>& ranks, int rank);
 /// host suffices. If no rank has a GPU, as many ranks of each host are workers as its memory allows, and they share the
 /// cores. All other ranks are idle.
 ///
-/// Shared operands are stored by all ranks, idle ones included. On a host with GPUs only the ranks with a GPU store
-/// them. The part of a host is proportional to its number of ranks. The rest of a host's memory is divided evenly among
-/// its ranks that compute, for panels of other ranks and for scratch.
+/// On a host with GPUs, its ranks with a GPU store the shared operands. On other hosts all ranks store them, idle ones
+/// included. The part of a host is proportional to its number of ranks. The rest of a host's memory is divided evenly
+/// among its ranks that compute, for panels of other ranks and for scratch.
 ///
 /// If every rank has operands of its own, CPU workers must read all of them over the network, which the GPU ranks use
 /// too. CPU workers then help only if together they shorten the job by more than this reading takes.

@@ -69,7 +69,7 @@ class Method {
   constexpr Method(const char* name, const char* correction, std::initializer_list<DisconnectedSet> sets)
       : name_(name), correction_(correction), set_count_(sets.size()) {
     if (sets.size() < 1 || sets.size() > max_disconnected_sets) {
-      throw std::logic_error("A triples method has one or two sets of disconnected factors.");
+      throw std::logic_error("A triples method has one or two disconnected sets.");
     }
     std::copy(sets.begin(), sets.end(), sets_.begin());
   }

@@ -20,7 +20,8 @@
 ///   eta_xc = sum_k x_k dL/dt_kc   (x_k: LambdaProblem::combination).
 ///
 /// So each row k of the amplitudes is tested for the cost of one row: some products of o^2 v^3 operations. The
-/// derivative acts on the integrals only, which contain t1: for factors B with the orbitals of exp(-T1) H exp(T1),
+/// derivative acts on the integrals only. They are those of exp(-T1) H exp(T1), and contain t1. Their factors B follow
+/// from the factors (pq) of the input:
 ///
 ///   B_ij = (ij) + sum_e t_je (ie),  B_ab = (ab) - sum_m t_ma (mb),  B_ai = (ai) + sum_e t_ie (ae) - sum_m t_ma B_mi,
 ///   B_ia = (ia),                    dB_pq / dt_kc = B_pc (q = k) - B_kq (p = c).
@@ -108,7 +109,7 @@ class LambdaEquation {
   template <typename Visit>
   void visit_particles(int s, int threads, const std::atomic<bool>* stop, Visit visit) const;
 
-  /// Reads the amplitudes of hole n: u or t2, and lambda2.
+  /// Reads t2 and lambda2 of hole n; for a restricted reference 2 t2 minus exchanged t2 in place of t2.
   void read(int p, int r, std::int64_t n, LambdaSlabs& slabs) const;
   void add_orbital(int p, std::int64_t n, LambdaSlabs& slabs);
   void add_one_particle(int p, int r, std::int64_t n, const LambdaSlabs& slabs, LambdaPart& part);

@@ -43,7 +43,7 @@ namespace trifuse {
 /// Evaluates the equation. Order of calls: run() for each part and accept() with the sum of the results, for each pass;
 /// residual().
 ///
-/// Pairs of spins have a kind: 0 equal spins, 1 opposite spins. Where the arrays are by kind, the first spin is known.
+/// A pair of spins has a kind: 0 equal spins, 1 opposite spins. Arrays [kind] belong to one first spin.
 /// For a restricted reference both spins have the arrays of alpha.
 class LambdaLadderFree {
  public:

@@ -350,11 +350,11 @@ const DenseArray& DenseTiles::add_from_array(const Array& array, const std::arra
 /// Adds a box of an array that is read in whole planes of its last two axes. A strip contains a few planes.
 void DenseTiles::add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
                             const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const {
-  constexpr std::int64_t planes_of_band = 8;
+  constexpr std::int64_t planes_of_strip = 8;
   const std::int64_t rows = array.data->shape()[2], row = array.data->shape()[3];
   for (std::int64_t i = 0; i < count[0]; ++i) {
-    for (std::int64_t a = 0; a < count[1]; a += planes_of_band) {
-      const std::int64_t planes = std::min(planes_of_band, count[1] - a);
+    for (std::int64_t a = 0; a < count[1]; a += planes_of_strip) {
+      const std::int64_t planes = std::min(planes_of_strip, count[1] - a);
       const BufferCache::Use strips = strip(array, {offset[0] + i, offset[1] + a, 0}, {1, planes, rows});
       TargetBox part = target;
       part.first += i * target.stride[0] + a * target.stride[1];

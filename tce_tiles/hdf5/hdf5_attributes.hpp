@@ -47,8 +47,8 @@ class Hdf5Attributes {
  private:
   /// Returns an attribute; null if it is absent. Throws InputError if it does not hold a single value.
   const Hdf5Attribute* find(const std::string& name) const;
-  /// Returns a member of an attribute of one of these kinds, or nullopt if the attribute is absent. Throws InputError
-  /// otherwise: `wanted` names the type that is needed, `cure` the type to write.
+  /// Returns `member` of the attribute `name`, or nullopt if the attribute is absent. Throws InputError if its kind is
+  /// not one of `kinds`: `wanted` names the type that is needed, `cure` the type to write.
   template <typename Value>
   std::optional<Value> value(const std::string& name, Value Hdf5Attribute::*member,
                              std::initializer_list<Hdf5Attribute::Kind> kinds, const char* wanted,

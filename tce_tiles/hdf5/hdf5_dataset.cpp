@@ -68,19 +68,19 @@ void Hdf5Dataset::read_plain_box(std::span<const std::int64_t> offset, std::span
     const std::span<double> into = out.subspan(static_cast<std::size_t>(n * piece), static_cast<std::size_t>(piece));
     const std::int64_t first = pieces.first();
     if (!together) {
-      read_plain_run(first, into);
+      read_plain_piece(first, into);
       continue;
     }
     if (first < window_begin || first + piece > window_begin + std::ssize(window)) {
       window_begin = first;
       window.resize(static_cast<std::size_t>(std::min(window_elements, all - first)));
-      read_plain_run(first, window);
+      read_plain_piece(first, window);
     }
     std::copy_n(window.begin() + (first - window_begin), piece, into.begin());
   }
 }
 
-void Hdf5Dataset::read_plain_run(std::int64_t first, std::span<double> out) const {
+void Hdf5Dataset::read_plain_piece(std::int64_t first, std::span<double> out) const {
   const Hdf5Number& number = description_->number;
   const std::uint64_t begin = static_cast<std::uint64_t>(first) * number.bytes;
   if (const auto* compact = std::get_if<std::string>(&description_->storage)) {
@@ -107,7 +107,7 @@ void Hdf5Dataset::read_plain_run(std::int64_t first, std::span<double> out) cons
 }
 
 void Hdf5Dataset::read_piece(std::int64_t first, std::span<double> out) const {
-  if (!chunks_) return read_plain_run(first, out);
+  if (!chunks_) return read_plain_piece(first, out);
   for_each_box_of_piece(shape(), first, std::ssize(out), [&](const auto& offset, const auto& count, std::int64_t box) {
     chunks_->read(offset, count, out.first(static_cast<std::size_t>(box)));
     out = out.subspan(static_cast<std::size_t>(box));

@@ -47,7 +47,7 @@ class Hdf5Dataset {
                        std::span<double> out) const;
   void read_plain_box(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
                       std::span<double> out) const;
-  void read_plain_run(std::int64_t first, std::span<double> out) const;
+  void read_plain_piece(std::int64_t first, std::span<double> out) const;
 
   std::shared_ptr<const Hdf5Structure> file_;
   std::string name_;

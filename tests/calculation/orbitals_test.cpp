@@ -197,7 +197,7 @@ TEST(Orbitals, OfAClosedShellAreRotatedOnRanksThatShareThem) {
   const auto failures = failures_of_ranks(
       3,
       [&](Communicator& communicator) {
-        Calculation calculation(*mixed, nullptr, options, {.sharers = communicator.size()});
+        Calculation calculation(*mixed, nullptr, options, {.ranks_with_operands = communicator.size()});
         calculation.join(communicator, {});
         EXPECT_EQ(numbers_of(calculation.run()), alone);
       },

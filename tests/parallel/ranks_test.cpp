@@ -142,10 +142,10 @@ TEST(GpuName, TellsGpusOfOneHostApart) {
 TEST(SharersOfGpu, AreRanksOfOneHostWithOneGpu) {
   const std::vector<RankResources> ranks = {with_gpu("a", "0"), with_gpu("a", "1"), with_gpu("a", "0"),
                                             with_gpu("b", "0"), on_cores("a", "0-3", 4)};
-  EXPECT_EQ(sharers_of_gpu(ranks, 0), 2);
-  EXPECT_EQ(sharers_of_gpu(ranks, 1), 1);
-  EXPECT_EQ(sharers_of_gpu(ranks, 3), 1);
-  EXPECT_EQ(sharers_of_gpu(ranks, 4), 0);
+  EXPECT_EQ(ranks_on_gpu(ranks, 0), 2);
+  EXPECT_EQ(ranks_on_gpu(ranks, 1), 1);
+  EXPECT_EQ(ranks_on_gpu(ranks, 3), 1);
+  EXPECT_EQ(ranks_on_gpu(ranks, 4), 0);
 }
 
 TEST(AssignWork, WithoutGpusAllWorkAndShareTheirCores) {

@@ -309,7 +309,7 @@ TEST(SemicanonicalOrbitals, NeedOnlyAPartOfTheMemoryOnEachRank) {
     return failures_of_ranks(
         4,
         [&](Communicator& communicator) {
-          Calculation calculation(*source, nullptr, options, {.sharers = communicator.size()});
+          Calculation calculation(*source, nullptr, options, {.ranks_with_operands = communicator.size()});
           EXPECT_NEAR(static_cast<double>(calculation.memory().rotated), bytes, 1.0);
           calculation.join(communicator, assignment);
           EXPECT_EQ(numbers_of(calculation.run()), alone);

@@ -126,9 +126,9 @@ __device__ __forceinline__ int group_multiplies(const CtaTileData<formulation, C
   return multiplies;
 }
 
-/// Gives one k-step to products that vanish. `threads` threads call it together; the caller is number `thread` of them.
-/// Warps that multiply together start a product before the one before it is added to the target. The compiler allows no
-/// exception to this order. So a product that vanishes multiplies zeros, see UnitSource.
+/// Gives products that vanish one k-step of zeros, see UnitSource. Warps that multiply together start the next product
+/// before they add the last one to its target, and the compiler needs this order for every product. `threads` threads
+/// call it together; the caller is number `thread` of them.
 __device__ __forceinline__ void give_k_steps(KernelProduct* products, int count, int thread, int threads) {
 #pragma unroll 1
   for (int n = thread; n < count; n += threads) products[n].k_steps = max(products[n].k_steps, 1);

@@ -227,11 +227,11 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   };
 
   /// Computes E[T] = D_left Y and E(T) = (D_left + S) Y, where Y = D_right / (Delta - 3 omega2) and S is the
-  /// disconnected triples. For each hole of t1, S Y is
+  /// disconnected triples. For each hole of the ov tensor t, which is t1 or f_ov, S Y is
   ///
-  ///     sum_bc v[b c] (sum_a t1[a] Y[a b c]) + sum_abc (t1[b] v[a c] + t1[c] v[a b]) Y[a b c]
+  ///     sum_bc v[b c] (sum_a t[a] Y[a b c]) + sum_abc (t[b] v[a c] + t[c] v[a b]) Y[a b c]
   ///
-  /// where t1 is t1 or f_ov, and v is the vvoo block of its particle and hole.
+  /// where v is the vvoo block of the particle and the hole of t.
   __device__ __forceinline__ void sum_spin_orbital(const char* vvoo, int set, double shift,
                                                    double (&energy)[sums_count]) const {
     double e_bracket_t = 0.0, singles = 0.0;

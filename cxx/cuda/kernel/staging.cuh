@@ -101,7 +101,7 @@ class Stages<formulation, Config, Staging::bulk> {
     return data;
   }
 
-  /// For the warps that load vvoo blocks: loads those of a set of disconnected factors as soon as the math warps have
+  /// For the warps that load vvoo blocks: loads those of a disconnected set as soon as the math warps have
   /// released earlier blocks.
   __device__ __forceinline__ void load_vvoo(const Data& data, int set) {
     if constexpr (Config::converts_vvoo) {

@@ -93,8 +93,9 @@ void add_slabs(const TileSpace& tiles, SpinFormulation formulation, std::int64_t
       std::min(demand.slabs, products * (std::max({largest_vv, largest_ov, largest_oo}) + largest_ov));
 }
 
-/// Sets the mean sizes of panels over particle tiles. `left`, `right`, `vvoo`: bytes of these panels for all orders of
-/// the tiles and all spins. `hole_tiles`, `particle_tiles`: numbers of tiles.
+/// Sets the mean bytes of the panels of one particle tile, and of a pair of them. `left`, `right`, `vvoo`: bytes of all
+/// panels of a kind, if every order of tiles and every spin had its own. `hole_tiles`, `particle_tiles`: numbers of
+/// tiles.
 void set_means(double left, double right, double vvoo, double hole_tiles, double particle_tiles, bool adapted,
                PanelDemand& demand) {
   const double of_holes = 1.0 + 1.0 / std::max(1.0, hole_tiles), tiles = std::max(1.0, particle_tiles),
