@@ -373,8 +373,9 @@ contains
     call c_set_tile_size(status, calculation%handle, tile_size)
   end subroutine trifuse_set_tile_size
 
-  !> Sets the memory limit in bytes, at most 1 PiB. CPU: limit of the scratch, besides amplitudes and integrals; default
-  !> 2 GiB. GPUs: limit on each GPU; default: its free memory.
+  !> Sets the memory limit in bytes, at most 1 PiB. CPU: limit of the scratch and of panels made from factors, besides
+  !> amplitudes and integrals; default 2 GiB. GPUs: limit on each GPU; default: its free memory. In a run on several
+  !> processes that share operands: limit of all that a process without a GPU stores.
   subroutine trifuse_set_memory(status, calculation, bytes)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation

@@ -237,11 +237,12 @@ int32_t trifuse_delete_calculation(trifuse_calculation* calculation);
 
 /* Each function sets one option of a calculation. If it fails, the options do not change. */
 
-/* Sets any option by its name. It is the same as the function trifuse_set_NAME if there is one.
+/* Sets an option of the calculation by its name. It is the same as the function trifuse_set_NAME if there is one.
  *
- * name: as an option of `trifuse run`, but with '_': "tile_size" for --tile-size; "gpus" for --devices; "check". value:
- * as on the command line: "0,0.1", "mixed", "20GiB"; "true" or "false" for "trust_input" and "check". Both are
- * null-terminated. A name or a value that is not possible gives TRIFUSE_BAD_USAGE, and the message says what is. */
+ * name: as on the command line of `trifuse run`, but with '_': "tile_size" for --tile-size; "gpus" for --devices;
+ * "check". value: as on the command line: "0,0.1", "mixed", "20GiB"; "true" or "false" for "trust_input" and "check".
+ * Both are null-terminated. A name or a value that is not possible gives TRIFUSE_BAD_USAGE, and the message says what
+ * is. */
 void trifuse_set_option(trifuse_status* status, trifuse_calculation calculation, const char* name, const char* value);
 /* Sets the values of omega2. One run computes all of them. Default: the omega2 of regularised left amplitudes, or 0.
  *
