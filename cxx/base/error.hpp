@@ -40,7 +40,7 @@ class DeviceError : public SystemError {
   using SystemError::SystemError;
 };
 
-/// A GPU works but is too small for a request: it has too little free memory, or its kernels do not take so much.
+/// A GPU works but has too little free memory for a request.
 class DeviceMemoryError : public DeviceError {
  public:
   using DeviceError::DeviceError;
