@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
@@ -35,7 +34,7 @@ void MemoryBudget::take(std::size_t bytes, const char* what) {
 const double* DeviceOperands::add_copy(std::span<const double> numbers) {
   const std::size_t count = numbers.size();
   while (segment_ < segments_.size() && segments_[segment_].size() - used_ < count) {
-    flush();
+    flush();  // the next segment may follow at once in memory, but no copy may reach into two of them
     ++segment_;
     used_ = 0;
   }
@@ -44,17 +43,9 @@ const double* DeviceOperands::add_copy(std::span<const double> numbers) {
     budget_.take(size * sizeof(double), "The operands");
     segments_.emplace_back(size);
   }
-  const double* place = segments_[segment_].data() + used_;
-  while (!numbers.empty()) {
-    Slot& slot = ring_[slot_];
-    if (filled_ == 0) TRIFUSE_CUDA(cudaEventSynchronize(slot.free));
-    const std::size_t part = std::min(numbers.size(), slot_doubles - filled_);
-    std::memcpy(slot.host.data() + filled_, numbers.data(), part * sizeof(double));
-    filled_ += part;
-    used_ += part;
-    numbers = numbers.subspan(part);
-    if (filled_ == slot_doubles) flush();
-  }
+  double* const place = segments_[segment_].data() + used_;
+  ring_.send(place, numbers.data(), std::ssize(numbers), stream_);
+  used_ += count;
   return place;
 }
 
@@ -66,18 +57,8 @@ std::vector<double> DeviceOperands::fetch(const double* copy, std::size_t count)
   return numbers;
 }
 
-void DeviceOperands::flush() {
-  if (filled_ == 0) return;
-  Slot& slot = ring_[slot_];
-  TRIFUSE_CUDA(cudaMemcpyAsync(segments_[segment_].data() + used_ - filled_, slot.host.data(), filled_ * sizeof(double),
-                               cudaMemcpyHostToDevice, stream_));
-  TRIFUSE_CUDA(cudaEventRecord(slot.free, stream_));
-  slot_ = (slot_ + 1) % ring_.size();
-  filled_ = 0;
-}
-
 void DeviceOperands::clear() {
-  filled_ = 0;
+  ring_.discard();
   segment_ = used_ = 0;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/runtime/upload_ring.hpp"
 #include "cxx/nwchem/operand_store.hpp"
 
 namespace trifuse::gpu {
@@ -41,23 +42,17 @@ class DeviceOperands final : public OperandStore {
   std::vector<double> fetch(const double* copy, std::size_t count) override;
   void clear() override;
   /// Starts the transfer of all numbers that still wait in the ring.
-  void flush();
+  void flush() { ring_.flush(stream_); }
   /// Frees the device memory. The store must be empty, see `clear`.
   void release() { segments_.clear(); }
 
  private:
-  static constexpr std::size_t slot_doubles = std::size_t{1} << 17;   ///< 1 MiB
+  static constexpr std::int64_t slot_bytes = std::int64_t{1} << 20, slots = 4;
   static constexpr std::size_t least_segment = std::size_t{1} << 23;  ///< doubles
-  /// A pinned buffer of the ring. `free`: the event after which the buffer may be overwritten.
-  struct Slot {
-    PinnedArray<double> host{slot_doubles};
-    Event free{cudaEventDisableTiming};
-  };
 
   const Stream& stream_;
   MemoryBudget& budget_;
-  std::vector<Slot> ring_ = std::vector<Slot>(4);
-  std::size_t slot_ = 0, filled_ = 0;  ///< current slot; doubles that wait in it
+  UploadRing ring_{slot_bytes, slots, false};
   std::vector<DeviceArray<double>> segments_;
   std::size_t segment_ = 0, used_ = 0;  ///< destination of the next operand: segment, doubles before it
 };

@@ -77,10 +77,9 @@ class RecordedCudaExecutor final : public RecordedExecutor {
  private:
   static constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
 
-  /// Returns true if the kernels can compute a task. A task of NWChem always fits; a task of another program may be too
-  /// large.
-  static bool fits(const RecordedTask& task);
-  Energies execute_on_cpu(const RecordedTask& task, double weight, const std::array<const double*, 6>& eps);
+  /// Throws DeviceMemoryError if a task is too large for the kernels. A task of NWChem never is; a task of another
+  /// program may be.
+  static void check_fits(const RecordedTask& task);
   void list_products(const RecordedTask& task);
   void list_singles(const RecordedTask& task, const TaskData& data);
   /// Returns the format of the operands that the kernels read.
@@ -106,24 +105,24 @@ class RecordedCudaExecutor final : public RecordedExecutor {
   int sets_ = 1;
   DeviceArray<std::byte> packed_;
   DeviceArray<double> ov_tensors_;
-  PinnedArray<char> host_list_;
-  DeviceArray<char> device_list_;
-  std::unique_ptr<RecordedExecutor> cpu_;
+  ArraysInOne sent_list_;
 };
 
-bool RecordedCudaExecutor::fits(const RecordedTask& task) {
+void RecordedCudaExecutor::check_fits(const RecordedTask& task) {
   // A CTA tile stores numbers of particles in 16 bits and numbers of hole groups in 8 bits.
   constexpr std::int64_t max_particles = std::numeric_limits<std::uint16_t>::max(),
                          max_holes = std::numeric_limits<std::uint8_t>::max() * hole_group_size;
-  const auto& extent = task.extent();
   for (std::size_t q = 0; q < 6; ++q) {
-    if (extent[q] > (q < 3 ? max_particles : max_holes)) return false;
+    if (task.extent()[q] <= (q < 3 ? max_particles : max_holes)) continue;
+    throw DeviceMemoryError(fmt::format(
+        "A task has a tile of {} orbitals, but a GPU takes at most {} virtual or {} occupied orbitals at once.",
+        task.extent()[q], max_particles, max_holes));
   }
   std::array<int, 9> calls{};
   for (const RecordedTask::Singles& one : task.singles()) {
-    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] > max_sets) return false;
+    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] <= max_sets) continue;
+    throw DeviceMemoryError(fmt::format("A task calls a kernel of the singles more than {} times.", max_sets));
   }
-  return true;
 }
 
 void RecordedCudaExecutor::release() {
@@ -132,14 +131,6 @@ void RecordedCudaExecutor::release() {
   packed_ = {};
   release_idle_memory();
   budget_.give_all_back();
-}
-
-Energies RecordedCudaExecutor::execute_on_cpu(const RecordedTask& task, double weight,
-                                              const std::array<const double*, 6>& eps) {
-  if (!cpu_) cpu_ = make_recorded_cpu_executor();
-  RecordedTask copy(cpu_->operands());
-  task.copy_to(copy);
-  return cpu_->execute(copy, weight, eps);
 }
 
 /// Lists a left and a right panel for each product with at least one contracted index.
@@ -221,32 +212,23 @@ KernelParameters RecordedCudaExecutor::pack(const RecordedTask& task, const Task
   }
   for (const std::size_t n : vvoo_) program_.vvoo.push_back(static_cast<const double*>(list_.jobs[n].packed));
 
-  ArraysInOne arrays;
-  const std::size_t jobs_at = arrays.add<PackingJob>(list_.jobs.size());
-  const std::size_t segments_at = arrays.add<PackingSegment>(list_.segments.size());
-  const std::size_t factors_at = arrays.add<OvTensorJob>(list_.ov_tensors.size());
-  const std::size_t eps_at = arrays.add<double>(static_cast<std::size_t>(orbitals));
-  const std::size_t omega2_at = arrays.add<double>(1);
-  host_list_.reserve(arrays.bytes);
-  device_list_.reserve(arrays.bytes);
-  const auto put = [&]<typename T>(std::span<const T> from, std::size_t offset) {
-    std::copy(from.begin(), from.end(), reinterpret_cast<T*>(host_list_.data() + offset));
-    return reinterpret_cast<const T*>(device_list_.data() + offset);
-  };
-  const PackingJob* jobs = put(std::span<const PackingJob>(list_.jobs), jobs_at);
-  const PackingSegment* segments = put(std::span<const PackingSegment>(list_.segments), segments_at);
-  const OvTensorJob* ov_tensors = put(std::span<const OvTensorJob>(list_.ov_tensors), factors_at);
   std::vector<double> energies;
   for (std::size_t q = 0; q < 6; ++q) energies.insert(energies.end(), eps[q], eps[q] + task.extent()[q]);
+  const std::vector<double> no_omega2 = {0.0};
+  const PackingJob* jobs = nullptr;
+  const PackingSegment* segments = nullptr;
+  const OvTensorJob* ov_tensors = nullptr;
   KernelParameters parameters = base_parameters(formulation, 1, sets_);
-  parameters.eps = put(std::span<const double>(energies), eps_at);
-  constexpr double no_omega2 = 0.0;
-  parameters.omega2 = put(std::span<const double>(&no_omega2, 1), omega2_at);
+  sent_list_.add(list_.jobs, jobs);
+  sent_list_.add(list_.segments, segments);
+  sent_list_.add(list_.ov_tensors, ov_tensors);
+  sent_list_.add(energies, parameters.eps);
+  sent_list_.add(no_omega2, parameters.omega2);
+  sent_list_.send(stream);
   parameters.omega2_count = 1;
   parameters.orbitals = orbitals;
   const std::int64_t table = std::int64_t{orbitals} * orbitals;
   for (int set = 0; set < sets_; ++set) parameters.ov_tensors[set] = ov_tensors_.data() + set * table;
-  TRIFUSE_CUDA(cudaMemcpyAsync(device_list_.data(), host_list_.data(), arrays.bytes, cudaMemcpyHostToDevice, stream));
   TRIFUSE_CUDA(
       cudaMemsetAsync(ov_tensors_.data(), 0, static_cast<std::size_t>(sets_ * table) * sizeof(double), stream));
   if (!list_.ov_tensors.empty())
@@ -260,7 +242,7 @@ Energies RecordedCudaExecutor::execute(const RecordedTask& task, double weight,
   check_complete(task);
   TRIFUSE_CUDA(cudaSetDevice(device_));
   operands_.flush();
-  if (!fits(task)) return execute_on_cpu(task, weight, eps);
+  check_fits(task);
   std::array<std::int32_t, 6> extent{};
   for (std::size_t q = 0; q < 6; ++q) extent[q] = narrow(task.extent()[q]);
   TaskData data = single_task(extent);

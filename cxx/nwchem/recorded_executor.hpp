@@ -20,7 +20,7 @@ class RecordedExecutor {
   virtual void release() {}
   /// Computes the energies of `task`: sums over all elements of its block, multiplied by `weight`. `eps` [a,b,c,i,j,k]:
   /// orbital energies of each tile, hartree. Throws UsageError if the task is not complete, and InputError if an energy
-  /// is not finite. Throws DeviceMemoryError if there is too little device memory; the operands stay valid.
+  /// is not finite. Throws DeviceMemoryError if the task is too large for the device; the operands stay valid.
   virtual Energies execute(const RecordedTask& task, double weight, const std::array<const double*, 6>& eps) = 0;
 
  protected:

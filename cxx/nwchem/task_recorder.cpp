@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cxx/base/box_pieces.hpp"
+
 namespace trifuse {
 
 namespace {
@@ -15,12 +17,6 @@ constexpr std::int64_t least_orbitals = 4;
 /// Largest region on a CPU core. A core stores two numbers for each element, so a region takes 256 MiB, which no memory
 /// limit includes.
 constexpr std::int64_t max_elements_on_core = std::int64_t{1} << 24;
-
-std::int64_t elements(const RecordedTask::Extents& extent) {
-  std::int64_t product = 1;
-  for (const std::int64_t n : extent) product *= n;
-  return product;
-}
 
 }
 
@@ -95,7 +91,7 @@ Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& s
   const auto longest = std::max_element(region.extent.begin(), region.extent.end()) - region.extent.begin();
   const auto divided = static_cast<std::size_t>(longest);
   const bool least = region.extent[divided] <= least_orbitals;
-  if (least || elements(region.extent) <= sum.max_elements) {
+  if (least || elements_of(region.extent) <= sum.max_elements) {
     try {
       host_task_.copy_region_to(task, region);
       std::array<const double*, 6> eps{};
@@ -108,7 +104,7 @@ Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& s
       executor.release();
       if (least) throw;
       // Regions of this size do not fit either.
-      sum.max_elements = elements(region.extent) - 1;
+      sum.max_elements = elements_of(region.extent) - 1;
     }
   }
   RecordedTask::Region first = region, second = region;
@@ -122,7 +118,7 @@ Energies TaskRecorder::execute_region(const RecordedTask::Region& region, Sum& s
 Energies TaskRecorder::execute_in_regions(double weight, const std::array<const double*, 6>& eps) {
   const RecordedTask::Region whole{{}, host_task_.extent()};
   try {
-    Sum sum{weight, eps, elements(whole.extent)};
+    Sum sum{weight, eps, elements_of(whole.extent)};
     return execute_region(whole, sum, *executor_, task_);
   } catch (const DeviceMemoryError& why) {
     if (!std::exchange(warned_of_core_, true)) {

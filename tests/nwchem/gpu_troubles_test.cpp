@@ -31,14 +31,14 @@ class GpuTroubles : public SymbolsTest {
   }
 };
 
-/// Executes a task whose operands alone take 130 MB, then a small task. Returns the printed text.
+/// Executes a task whose operands alone take 160 MB, then a small task. Returns the printed text.
 std::string execute_large_and_small_task() {
   ::testing::internal::CaptureStdout();
   {
-    TaskOfBoth large({24, 23, 22}, {2, 2, 3});
+    TaskOfBoth large({4, 40, 41}, {2, 2, 3});
     for (const std::size_t k : {0, 4, 8}) {
       large.call(singles, k);
-      large.call(doubles2, k, 4096);
+      large.call(doubles2, k, k == 0 ? 4096 : 30);
       large.call(doubles1, k, 10);
     }
     large.expect_same_energies(0.5);

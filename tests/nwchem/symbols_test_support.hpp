@@ -108,19 +108,22 @@ class TaskOfBoth {
     std::size_t n = 0;
     for_each_element([&](const Tiles& task_x, const Tiles& task_y) {
       const Tiles x = local(task_x, row.p), y = local(task_y, row.h);
-      const auto at = [](Integer place) { return static_cast<std::size_t>(place); };
-      long double sum = 0.0L;  // long sums must be more exact than the sums of the symbols
-      for (Integer l = 0; l < contracted; ++l) {
-        if (kind == singles) {
-          sum += t[at(x[0] + p[0] * y[0])] * v[at(y[2] + h[2] * (y[1] + h[1] * (x[2] + p[2] * x[1])))];
-        } else if (kind == doubles1) {
-          sum += t[at(l + contracted * (x[0] + p[0] * (x[1] + p[1] * y[0])))] *
-                 v[at(y[2] + h[2] * (y[1] + h[1] * (x[2] + p[2] * l)))];
-        } else {
-          sum += t[at(l + contracted * (x[0] + p[0] * (y[0] + h[0] * y[1])))] *
-                 v[at(l + contracted * (y[2] + h[2] * (x[2] + p[2] * x[1])))];
-        }
+      // Addresses of the first term; doubles from one term to the next. The contracted index of t is the fastest one.
+      const double *t_term = t.data(), *v_term = v.data();
+      Integer v_step = 1;
+      if (kind == singles) {
+        t_term += x[0] + p[0] * y[0];
+        v_term += y[2] + h[2] * (y[1] + h[1] * (x[2] + p[2] * x[1]));
+      } else if (kind == doubles1) {
+        t_term += contracted * (x[0] + p[0] * (x[1] + p[1] * y[0]));
+        v_term += y[2] + h[2] * (y[1] + h[1] * x[2]);
+        v_step = h[2] * h[1] * p[2];
+      } else {
+        t_term += contracted * (x[0] + p[0] * (y[0] + h[0] * y[1]));
+        v_term += contracted * (y[2] + h[2] * (x[2] + p[2] * x[1]));
       }
+      long double sum = 0.0L;  // long sums must be more exact than the sums of the symbols
+      for (Integer l = 0; l < contracted; ++l, v_term += v_step) sum += *t_term++ * *v_term;
       (kind == singles ? s_ : d_)[n++] += row.sign * static_cast<double>(sum);
     });
   }

@@ -3,35 +3,28 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "cxx/base/clock.hpp"
 
 namespace trifuse::gpu {
 
-namespace {
-
-/// Sends the arrays of a program to the device and makes `parameters` point to them.
-void send(const LaunchProgram& program, KernelParameters& parameters, LaunchBuffers& buffers) {
-  ArraysInOne arrays;
-  const std::size_t tasks_at = arrays.add<TaskData>(program.tasks.size());
-  const std::size_t products_at = arrays.add<KernelProduct>(program.products.size());
-  const std::size_t vvoo_at = arrays.add<const double*>(program.vvoo.size());
-  const std::size_t cta_tiles_at = arrays.add<CtaTile>(program.cta_tiles.size());
-  buffers.host_program.reserve(arrays.bytes);
-  buffers.device_program.reserve(arrays.bytes);
-  const auto put = [&]<typename T>(const std::vector<T>& from, std::size_t offset) {
-    std::copy(from.begin(), from.end(), reinterpret_cast<T*>(buffers.host_program.data() + offset));
-    return reinterpret_cast<const T*>(buffers.device_program.data() + offset);
-  };
-  parameters.tasks = put(program.tasks, tasks_at);
-  parameters.products = put(program.products, products_at);
-  parameters.vvoo = put(program.vvoo, vvoo_at);
-  parameters.cta_tiles = put(program.cta_tiles, cta_tiles_at);
-  parameters.cta_tile_count = static_cast<std::uint32_t>(program.cta_tiles.size());
-  TRIFUSE_CUDA(cudaMemcpyAsync(buffers.device_program.data(), buffers.host_program.data(), arrays.bytes,
-                               cudaMemcpyHostToDevice, buffers.stream));
-}
-
+void ArraysInOne::send(cudaStream_t stream) {
+  constexpr std::size_t alignment = 256;  // bytes
+  // After a failure the arrays of the parts may be gone.
+  const std::vector<Part> parts = std::exchange(parts_, {});
+  std::size_t bytes = 0;
+  for (const Part& part : parts) bytes += (part.array.size() + alignment - 1) / alignment * alignment;
+  host_.reserve(bytes);
+  device_.reserve(bytes);
+  std::size_t offset = 0;
+  for (const Part& part : parts) {
+    std::copy(part.array.begin(), part.array.end(), host_.data() + offset);
+    part.set_pointer(device_.data() + offset);
+    offset += (part.array.size() + alignment - 1) / alignment * alignment;
+  }
+  TRIFUSE_CUDA(cudaMemcpyAsync(device_.data(), host_.data(), bytes, cudaMemcpyHostToDevice, stream));
 }
 
 void LaunchProgram::clear() {
@@ -65,7 +58,12 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   const auto sums =
       static_cast<std::size_t>(energy_sums(formulation)) * static_cast<std::size_t>(parameters.omega2_count);
   const std::size_t sums_count = program.tasks.size() * sums;
-  send(program, parameters, buffers);
+  buffers.program.add(program.tasks, parameters.tasks);
+  buffers.program.add(program.products, parameters.products);
+  buffers.program.add(program.vvoo, parameters.vvoo);
+  buffers.program.add(program.cta_tiles, parameters.cta_tiles);
+  buffers.program.send(stream);
+  parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles);
   buffers.warp_sums.reserve(cta_tiles * warps * sums);
   buffers.task_sums.reserve(sums_count);
   buffers.host_sums.reserve(sums_count);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -9,16 +11,27 @@
 
 namespace trifuse::gpu {
 
-/// Lays out several arrays in one allocation.
-struct ArraysInOne {
-  std::size_t bytes = 0;  ///< size of the allocation
-  /// Appends an array of `count` elements and returns its offset in bytes, a multiple of 256.
+/// Sends several arrays to the device in one copy, which passes through pinned memory. Belongs to the current device.
+class ArraysInOne {
+ public:
+  /// Adds an array. send() makes `pointer` point to its copy on the device; both must stay valid until then.
   template <typename T>
-  std::size_t add(std::size_t count) {
-    const std::size_t offset = bytes;
-    bytes += (count * sizeof(T) + 255) / 256 * 256;
-    return offset;
+  void add(const std::vector<T>& array, const T*& pointer) {
+    parts_.push_back({std::as_bytes(std::span(array)),
+                      [&pointer](const std::byte* copy) { pointer = reinterpret_cast<const T*>(copy); }});
   }
+  /// Puts the copy of the arrays on `stream`. They are valid on the device until the next call, before which the stream
+  /// must have executed all work of this one.
+  void send(cudaStream_t stream);
+
+ private:
+  struct Part {
+    std::span<const std::byte> array;
+    std::function<void(const std::byte* copy)> set_pointer;
+  };
+  std::vector<Part> parts_;
+  PinnedArray<std::byte> host_;
+  DeviceArray<std::byte> device_;
 };
 
 /// What one launch computes: arrays in host memory, whose pointers point into device memory. Shapes are those of
@@ -31,7 +44,7 @@ struct LaunchProgram {
   void clear();
 };
 
-/// The stream and the buffers of a worker that launches kernels one after the other. They belong to the current device.
+/// The stream and the buffers of a worker that launches kernels one after the other. Belongs to the current device.
 struct LaunchBuffers {
   /// `scratch`: doubles of scratch memory, see scratch_doubles().
   explicit LaunchBuffers(std::int64_t scratch);
@@ -40,8 +53,7 @@ struct LaunchBuffers {
   Event done{cudaEventDisableTiming | cudaEventBlockingSync};
   DeviceArray<double> scratch, warp_sums, task_sums;
   DeviceArray<std::uint32_t> next_cta_tile;
-  DeviceArray<char> device_program;
-  PinnedArray<char> host_program;
+  ArraysInOne program;
   PinnedArray<double> host_sums;
   double seconds_waiting = 0.0;  ///< time that the host has waited for the device so far
   Stream stream;                 ///< destroyed first, so that no work uses the memory

@@ -27,23 +27,23 @@ void copy_to_pinned(double* to, const double* from, std::int64_t doubles) {
 
 }
 
-UploadRing::UploadRing(std::int64_t slot_bytes, std::int64_t slots) {
+UploadRing::UploadRing(std::int64_t slot_bytes, std::int64_t slots, bool stages) {
   for (std::int64_t n = 0; n < slots; ++n) {
     const auto doubles = static_cast<std::size_t>(slot_bytes) / sizeof(double);
-    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(doubles), Event(cudaEventDisableTiming),
-                     Event(cudaEventDisableTiming)});
+    ring_.push_back({PinnedArray<double>(doubles), DeviceArray<double>(stages ? doubles : 0),
+                     Event(cudaEventDisableTiming), Event(cudaEventDisableTiming)});
   }
 }
 
 std::int64_t UploadRing::make_room(std::int64_t doubles) {
-  if (used_ + doubles > room()) {
+  constexpr std::int64_t alignment = 32;  // doubles
+  std::int64_t offset = (used_ + alignment - 1) / alignment * alignment;
+  if (offset + doubles > room()) {
     current_ = (current_ + 1) % ring_.size();
     TRIFUSE_CUDA(cudaEventSynchronize(ring_[current_].free));
-    used_ = 0;
+    offset = 0;
   }
-  const std::int64_t offset = used_;
-  constexpr std::int64_t alignment = 32;  // doubles
-  used_ += (doubles + alignment - 1) / alignment * alignment;
+  used_ = offset + doubles;
   return offset;
 }
 
@@ -81,6 +81,32 @@ void UploadRing::send_rows(double* to, const double* from, std::int64_t rows, st
                                  cudaMemcpyHostToDevice, stream));
     release(stream);
   }
+}
+
+void UploadRing::send(double* to, const double* from, std::int64_t doubles, cudaStream_t stream) {
+  while (doubles > 0) {
+    if (to != waiting_end_ || used_ == room()) {
+      flush(stream);
+      used_ = make_room(1);
+    }
+    const std::int64_t part = std::min(doubles, room() - used_);
+    copy_to_pinned(ring_[current_].host.data() + used_, from, part);
+    used_ += part;
+    waiting_ += part;
+    waiting_end_ = to += part;
+    from += part;
+    doubles -= part;
+  }
+  if (used_ == room()) flush(stream);
+}
+
+void UploadRing::flush(cudaStream_t stream) {
+  if (waiting_ > 0) {
+    TRIFUSE_CUDA(cudaMemcpyAsync(waiting_end_ - waiting_, ring_[current_].host.data() + used_ - waiting_,
+                                 static_cast<std::size_t>(waiting_) * sizeof(double), cudaMemcpyHostToDevice, stream));
+    release(stream);
+  }
+  discard();
 }
 
 }

@@ -16,7 +16,8 @@ namespace trifuse::gpu {
 class UploadRing {
  public:
   /// Belongs to the current device. `slot_bytes`: size of each pinned buffer, PanelDemand::slot. `slots`: their number.
-  UploadRing(std::int64_t slot_bytes, std::int64_t slots);
+  /// `stages`: false if stage() will not be called; the ring then has no device memory.
+  UploadRing(std::int64_t slot_bytes, std::int64_t slots, bool stages = true);
 
   /// Returns the number of doubles that one buffer holds.
   std::int64_t room() const { return static_cast<std::int64_t>(ring_.front().host.size()); }
@@ -30,6 +31,17 @@ class UploadRing {
   /// rows.
   void send_rows(double* to, const double* from, std::int64_t rows, std::int64_t length, std::int64_t stride,
                  cudaStream_t stream);
+  /// Puts a copy of any number of doubles to the device address `to` on `stream`. The copy, or a part of it, waits for
+  /// others that follow it on the device, until a buffer is full or until flush(). No other copy, and none to
+  /// another allocation, may come before flush().
+  void send(double* to, const double* from, std::int64_t doubles, cudaStream_t stream);
+  /// Puts copies that still wait on `stream`.
+  void flush(cudaStream_t stream);
+  /// Drops copies that still wait.
+  void discard() {
+    waiting_ = 0;
+    waiting_end_ = nullptr;
+  }
 
  private:
   /// A pinned buffer, and a device buffer for operands that are packed on the device.
@@ -47,7 +59,9 @@ class UploadRing {
   std::vector<Slot> ring_;
   Stream copies_;  ///< for copies to device buffers of the ring
   std::size_t current_ = 0;
-  std::int64_t used_ = 0;  ///< doubles of the current slot
+  std::int64_t used_ = 0;          ///< doubles of the current slot
+  std::int64_t waiting_ = 0;       ///< of these, the last ones wait for their copy
+  double* waiting_end_ = nullptr;  ///< the end of the device memory that will receive them
 };
 
 }
