@@ -99,8 +99,14 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const d
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                   const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {
   if (m == 0 || n == 0 || k == 0) return;
+  multiply(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, 1.0, c, ldc);
+}
+
+void multiply(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+              const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
+              std::int64_t ldc) {
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              blas_int(m), blas_int(n), blas_int(k), alpha, a, blas_int(lda), b, blas_int(ldb), 1.0, c, blas_int(ldc));
+              blas_int(m), blas_int(n), blas_int(k), alpha, a, blas_int(lda), b, blas_int(ldb), beta, c, blas_int(ldc));
 }
 
 void set_blas_threads(int threads) {

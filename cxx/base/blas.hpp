@@ -24,6 +24,12 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const d
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                   const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc);
 
+/// c[m,n] = alpha * sum_x A[m,x] B[x,n] + beta * c[m,n], with the parameters of multiply_add(). Does not read `c` if
+/// `beta` is 0. All extents must be at least 1.
+void multiply(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+              const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
+              std::int64_t ldc);
+
 /// Makes the BLAS library run each call on the calling thread only. Many threads of Trifuse call BLAS at once. Throws
 /// SystemError if the memory does not suffice for one matrix product.
 void use_single_threaded_blas();
