@@ -100,14 +100,14 @@ class Run {
 
   void all() {
     const std::int64_t batches = plan_.batch.blocks();
-    if (plan_.batch_on_threads) {
+    if (plan_.batch_on_threads && batches > 1 && threads_ > 1) {
       share_among_threads<Scratch>(static_cast<std::size_t>(batches), threads_, [&](std::size_t n, Scratch& scratch) {
         treat_batch(static_cast<std::int64_t>(n), scratch, 1);
       });
       return;
     }
     Scratch shared;
-    for (std::int64_t n = 0; n < batches; ++n) treat_batch(n, shared, threads_);
+    for (std::int64_t n = 0; n < batches; ++n) treat_batch(n, shared, plan_.batch_on_threads ? 1 : threads_);
   }
 
  private:
@@ -146,7 +146,7 @@ class Run {
       const auto number = static_cast<std::int64_t>(unit);
       treat_rows(part, plan_.rows.block(number / groups), number % groups, groups, own);
     };
-    if (threads == 1) {
+    if (threads == 1 || units == 1) {
       for (std::size_t unit = 0; unit < units; ++unit) treat(unit, scratch);
     } else {
       share_among_threads<Scratch>(units, threads, treat);
