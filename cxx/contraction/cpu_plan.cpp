@@ -148,7 +148,8 @@ class Candidate {
     const double units =
         plan_.batch_on_threads ? count(plan_.batch.size()) : count(plan_.rows.blocks()) * count(plan_.column_groups);
     const double cores = machine_cores();
-    return units / (cores * std::ceil(units / cores));
+    constexpr double waiting = 0.1;  // for the last unit
+    return units / (cores * std::ceil(units / cores)) / (1.0 + waiting * cores / units);
   }
 
   CpuPlan& plan_;
@@ -234,8 +235,18 @@ class Search {
         std::max(begin(plan.rows, plan.row_operand, plan.packs_rows), begin(plan.rows, C, plan.stages_result));
     const std::size_t first_column = std::max(begin(plan.columns, plan.column_operand, plan.packs_columns),
                                               begin(plan.columns, C, plan.stages_result));
-    constexpr std::array<std::array<std::int64_t, 2>, 5> sizes = {
-        {{128, 256}, {256, 128}, {1024, 64}, {256, 1024}, {640, 640}}};
+    constexpr std::array<std::array<std::int64_t, 2>, 12> sizes = {{{128, 256},
+                                                                    {256, 128},
+                                                                    {1024, 64},
+                                                                    {64, 1024},
+                                                                    {24, 4096},
+                                                                    {4096, 24},
+                                                                    {256, 1024},
+                                                                    {1024, 256},
+                                                                    {512, 512},
+                                                                    {960, 960},
+                                                                    {1600, 1600},
+                                                                    {4096, 4096}}};
     plan.k.cut_to(plan.packs_rows || plan.packs_columns ? limits_.k : std::numeric_limits<std::int64_t>::max(),
                   first_k);
     for (const auto& [rows, columns] : sizes) {
