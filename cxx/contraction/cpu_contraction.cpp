@@ -111,7 +111,7 @@ class Run {
   }
 
  private:
-  /// The spaces of the product that is computed: a slab of the columns in one block of `k`.
+  /// The spaces of the product that is computed: a strip of the columns in one block of `k`.
   struct Part {
     IndexSpace k, columns;
     std::array<std::int64_t, 3> offset;  ///< of the batch
@@ -124,9 +124,9 @@ class Run {
     for (std::int64_t n = 0; n < plan_.k.blocks(); ++n) {
       part.k = plan_.k.block(n);
       if (n > 0) part.beta = 1.0;
-      for (std::int64_t slab = 0; slab < plan_.slabs.blocks(); ++slab) {
-        part.columns = plan_.slabs.block(slab);
-        part.columns.cut(plan_.columns.cut_axis() - plan_.slabs.cut_axis(), plan_.columns.step());
+      for (std::int64_t strip = 0; strip < plan_.strips.blocks(); ++strip) {
+        part.columns = plan_.strips.block(strip);
+        part.columns.cut(plan_.columns.cut_axis() - plan_.strips.cut_axis(), plan_.columns.step());
         treat_part(part, scratch, threads);
       }
     }

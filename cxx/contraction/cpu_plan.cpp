@@ -21,6 +21,8 @@ struct Core {
   static constexpr double call = 250.0;        ///< a call of DGEMM
   static constexpr double product = 1.0 / 40;  ///< a multiplication and an addition
   static constexpr double inside = 0.35;       ///< DGEMM copies an element of an operand
+  static constexpr double row = 4.0;           ///< a row of a copy begins
+  static constexpr double result = 0.5;        ///< DGEMM adds an element to C
   static constexpr double copied = 0.6;        ///< an element is copied in the cache
   static constexpr double line = 6.0;          ///< a cache line is moved between memory and cache
 };
@@ -83,6 +85,11 @@ double moved(double run) {
   return Core::line * (run + of_line - 1.0) / (of_line * run);
 }
 
+/// Nanoseconds for copying an element in the cache if `run` elements follow each other.
+double copied(double run) {
+  return Core::copied + Core::row / run;
+}
+
 /// One candidate: predicts the time of a plan whose orders, blocks and packing are set.
 class Candidate {
  public:
@@ -123,7 +130,7 @@ class Candidate {
     constexpr double cache = 64 << 10;
     const double elements = count(space.size()) * count(plan_.k.size());
     if (!packs) return read * (elements > cache ? reads_from_memory(space, reads) : 1.0);
-    const double pack = read + Core::copied;
+    const double pack = read + copied(run);
     return shared ? pack + (elements > cache ? 2.0 * moved(cache) : 0.0) : pack * reads;
   }
   /// A block of rows stays in the cache while the blocks of columns pass.
@@ -140,7 +147,7 @@ class Candidate {
     const double block = count(plan_.rows.block_size()) * count(plan_.columns.block_size());
     // DGEMM multiplies C by beta before it begins. If a block exceeds the cache, it passes through memory twice.
     const double passes = !plan_.stages_result && block > cache ? 4.0 : 2.0;
-    return passes * moved(run) + (plan_.stages_result ? 2.0 * Core::copied : Core::copied);
+    return passes * moved(run) + Core::result + (plan_.stages_result ? copied(run) : 0.0);
   }
 
   /// The part of the cores that is busy on average.
@@ -155,21 +162,21 @@ class Candidate {
   CpuPlan& plan_;
 };
 
-/// Chooses slabs of the columns that fit into the memory for packed columns.
-void choose_slabs(CpuPlan& plan, const CpuLimits& limits) {
-  plan.slabs = plan.columns;
-  plan.slabs.cut(0, std::numeric_limits<std::int64_t>::max());
+/// Chooses strips of the columns that fit into the memory for packed columns.
+void choose_strips(CpuPlan& plan, const CpuLimits& limits) {
+  plan.strips = plan.columns;
+  plan.strips.cut(0, std::numeric_limits<std::int64_t>::max());
   if (!plan.packs_columns) return;
-  const std::int64_t most = plan.batch_on_threads ? limits.slab_of_thread : limits.slab;
+  const std::int64_t most = plan.batch_on_threads ? limits.strip_of_thread : limits.strip;
   const std::int64_t wanted = std::max<std::int64_t>(1, most / plan.k.block_size());
   if (plan.columns.size() <= wanted) return;
-  plan.slabs.cut_to(wanted, 0);
+  plan.strips.cut_to(wanted, 0);
   const std::size_t inner = plan.columns.cut_axis();
   const std::int64_t step = plan.columns.step();
-  if (plan.slabs.cut_axis() > inner || plan.slabs.block_size() < plan.columns.block_size()) {
-    plan.slabs.cut(inner, step);
-  } else if (plan.slabs.cut_axis() == inner) {
-    plan.slabs.cut(inner, plan.slabs.step() / step * step);
+  if (plan.strips.cut_axis() > inner || plan.strips.block_size() < plan.columns.block_size()) {
+    plan.strips.cut(inner, step);
+  } else if (plan.strips.cut_axis() == inner) {
+    plan.strips.cut(inner, plan.strips.step() / step * step);
   }
 }
 
@@ -185,7 +192,7 @@ void choose_groups(CpuPlan& plan, const CpuLimits& limits) {
   plan.column_groups = plan.batch_on_threads ? 1 : std::clamp<std::int64_t>(groups, 1, plan.columns.blocks());
 }
 
-/// Calls `visit(plan)` for each possible plan, without its slabs.
+/// Calls `visit(plan)` for each possible plan, without its strips.
 template <typename Visit>
 class Search {
  public:
@@ -294,21 +301,21 @@ CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   Search(contraction, limits, [&](const CpuPlan& plan) {
     if (plan.predicted_seconds < best.predicted_seconds) best = plan;
   }).all();
-  choose_slabs(best, limits);
+  choose_strips(best, limits);
   return best;
 }
 
 std::vector<CpuPlan> candidates_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   std::vector<CpuPlan> plans;
   Search(contraction, limits, [&](const CpuPlan& plan) { plans.push_back(plan); }).all();
-  for (CpuPlan& plan : plans) choose_slabs(plan, limits);
+  for (CpuPlan& plan : plans) choose_strips(plan, limits);
   return plans;
 }
 
 std::int64_t bytes_of_thread(const CpuPlan& plan) {
   const std::int64_t m = plan.rows.block_size(), n = plan.columns.block_size(), k = plan.k.block_size();
   std::int64_t elements = (plan.packs_rows ? m * k : 0) + (plan.stages_result ? m * n : 0);
-  if (plan.packs_columns && plan.batch_on_threads) elements += plan.slabs.block_size() * k;
+  if (plan.packs_columns && plan.batch_on_threads) elements += plan.strips.block_size() * k;
   return elements * static_cast<std::int64_t>(sizeof(double));
 }
 

@@ -17,7 +17,7 @@ namespace trifuse::contraction {
 ///
 ///     for each batch                      matrices with the same rows and columns
 ///       for each block of `k`             the first one multiplies C by beta
-///         for each slab of the columns    if they are packed: the slab is packed once
+///         for each strip of the columns    if they are packed: the strip is packed once
 ///           for each block of the rows    on different threads; if packed: into the memory of the thread
 ///             for each block of the columns
 ///               one DGEMM                 into C, or into the memory of the thread and then into C
@@ -26,11 +26,11 @@ struct CpuPlan {
   Tensor column_operand = B;  ///< the other one
   IndexSpace batch;           ///< one block for each combination
   IndexSpace rows, columns, k;
-  IndexSpace slabs;                ///< the space of `columns`, divided into slabs
+  IndexSpace strips;                ///< the space of `columns`, divided into strips
   bool packs_rows = false;         ///< blocks of `row_operand` are packed
   bool packs_columns = false;      ///< blocks of `column_operand` are packed
   bool stages_result = false;      ///< blocks of C are computed elsewhere and then copied
-  std::int64_t column_groups = 1;  ///< parts into which the blocks of columns of a slab are divided for the threads
+  std::int64_t column_groups = 1;  ///< parts into which the blocks of columns of a strip are divided for the threads
   bool batch_on_threads = false;   ///< a thread computes a batch alone
   double predicted_seconds = 0.0;  ///< on one thread, in units of a typical core; good for comparisons only
 };
@@ -38,8 +38,8 @@ struct CpuPlan {
 /// Sizes to which plans keep. Tests make them small.
 struct CpuLimits {
   std::int64_t k = 2048;                  ///< contracted combinations of a block, if an operand is packed
-  std::int64_t slab = 4 << 20;            ///< elements of a slab that all threads read
-  std::int64_t slab_of_thread = 1 << 20;  ///< elements of a slab of one thread
+  std::int64_t strip = 4 << 20;            ///< elements of a strip that all threads read
+  std::int64_t strip_of_thread = 1 << 20;  ///< elements of a strip of one thread
   std::int64_t block_divisor = 1;         ///< blocks of rows and of columns are smaller by this factor
   double shared_products = 2e6;           ///< several threads share a batch of so many multiplications or more
 };

@@ -72,7 +72,7 @@ def _expect_result(out: Any, operands: list[Numbers]) -> None:
 
 
 def _share_memory(first: Numbers, second: Numbers) -> bool:
-    most_work = 100_000  # the question is hard for some strides
+    most_work: Any = 100_000  # the question is hard for some strides; the type hints of NumPy know only 0 and -1
     try:
         return np.shares_memory(first, second, max_work=most_work)
     except RuntimeError:
