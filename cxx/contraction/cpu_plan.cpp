@@ -66,17 +66,24 @@ std::vector<IndexSpace> orders_of(const std::vector<Index>& indices, Tensor firs
   return spaces;
 }
 
-/// The number of elements that follow each other in memory in a block of two spaces; 1 if there are none.
+/// The number of elements that follow each other in memory in a block of two spaces. `whole`: all blocks of the first
+/// space count as one.
 double contiguous(const IndexSpace& first, const IndexSpace& second, Tensor tensor, bool whole) {
-  for (const IndexSpace* const space : {&first, &second}) {
-    const auto axes = space->axes();
-    for (std::size_t n = 0; n < axes.size(); ++n) {
-      if (axes[n].stride[tensor] != 1) continue;
-      if (whole || n > space->cut_axis()) return static_cast<double>(axes[n].extent);
-      return n == space->cut_axis() ? static_cast<double>(space->step()) : 1.0;
+  std::int64_t run = 1;
+  // Returns the values, in the block, of the axis that continues the run; 1 if there is none.
+  const auto continuing = [&](const IndexSpace& space, bool all) {
+    const auto axes = space.axes();
+    for (std::size_t n = all ? 0 : space.cut_axis(); n < axes.size(); ++n) {
+      const std::int64_t extent = n == space.cut_axis() && !all ? space.step() : axes[n].extent;
+      if (axes[n].stride[tensor] == run && extent > 1) return extent;
     }
+    return std::int64_t{1};
+  };
+  while (true) {
+    const std::int64_t more = std::max(continuing(first, whole), continuing(second, false));
+    if (more == 1) return static_cast<double>(run);
+    run *= more;
   }
-  return 1.0;
 }
 
 /// Nanoseconds for moving an element between memory and cache if `run` elements follow each other.
@@ -130,8 +137,10 @@ class Candidate {
     constexpr double cache = 64 << 10;
     const double elements = count(space.size()) * count(plan_.k.size());
     if (!packs) return read * (elements > cache ? reads_from_memory(space, reads) : 1.0);
-    const double pack = read + copied(run);
-    return shared ? pack + (elements > cache ? 2.0 * moved(cache) : 0.0) : pack * reads;
+    // Packed elements that exceed the cache pass through memory.
+    const double packed = shared ? elements : count(space.block_size()) * count(plan_.k.block_size());
+    const double pack = read + copied(run) + (packed > cache ? 2.0 * moved(cache) : 0.0);
+    return shared ? pack : pack * reads;
   }
   /// A block of rows stays in the cache while the blocks of columns pass.
   double reads_from_memory(const IndexSpace& space, double reads) const {
@@ -146,7 +155,7 @@ class Candidate {
     constexpr double cache = 64 << 10;
     const double block = count(plan_.rows.block_size()) * count(plan_.columns.block_size());
     // DGEMM multiplies C by beta before it begins. If a block exceeds the cache, it passes through memory twice.
-    const double passes = !plan_.stages_result && block > cache ? 4.0 : 2.0;
+    const double passes = block > cache ? 4.0 : 2.0;
     return passes * moved(run) + Core::result + (plan_.stages_result ? copied(run) : 0.0);
   }
 
@@ -259,18 +268,21 @@ class Search {
     for (const auto& [rows, columns] : sizes) {
       plan.rows.cut_to(rows / limits_.block_divisor, first_row);
       plan.columns.cut_to(columns / limits_.block_divisor, first_column);
-      if (!possible(plan)) return;
+      if (!possible(plan)) continue;
       choose_groups(plan, limits_);
       plan.predicted_seconds = Candidate(plan).seconds();
       visit_(std::as_const(plan));
     }
   }
 
-  static bool possible(const CpuPlan& plan) {
+  /// True if BLAS can multiply the blocks that are not packed, and the others fit into memory.
+  bool possible(const CpuPlan& plan) const {
     const std::int64_t m = plan.rows.block_size(), n = plan.columns.block_size(), k = plan.k.block_size();
     const auto matrix = [](const IndexSpace& x, std::int64_t x_size, const IndexSpace& y, std::int64_t y_size,
                            Tensor t) { return blas_matrix(x_size, x.stride(t), y_size, y.stride(t)).possible; };
-    return (plan.packs_rows || matrix(plan.rows, m, plan.k, k, plan.row_operand)) &&
+    return (!plan.packs_rows || m * k <= limits_.packed_block) &&
+           (!plan.stages_result || m * n <= limits_.packed_block) && (!plan.packs_columns || n * k <= limits_.strip) &&
+           (plan.packs_rows || matrix(plan.rows, m, plan.k, k, plan.row_operand)) &&
            (plan.packs_columns || matrix(plan.columns, n, plan.k, k, plan.column_operand)) &&
            (plan.stages_result || matrix(plan.rows, m, plan.columns, n, C));
   }

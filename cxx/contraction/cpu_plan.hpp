@@ -26,7 +26,7 @@ struct CpuPlan {
   Tensor column_operand = B;  ///< the other one
   IndexSpace batch;           ///< one block for each combination
   IndexSpace rows, columns, k;
-  IndexSpace strips;                ///< the space of `columns`, divided into strips
+  IndexSpace strips;               ///< the space of `columns`, divided into strips
   bool packs_rows = false;         ///< blocks of `row_operand` are packed
   bool packs_columns = false;      ///< blocks of `column_operand` are packed
   bool stages_result = false;      ///< blocks of C are computed elsewhere and then copied
@@ -37,11 +37,12 @@ struct CpuPlan {
 
 /// Sizes to which plans keep. Tests make them small.
 struct CpuLimits {
-  std::int64_t k = 2048;                  ///< contracted combinations of a block, if an operand is packed
+  std::int64_t k = 2048;                   ///< contracted combinations of a block, if an operand is packed
   std::int64_t strip = 4 << 20;            ///< elements of a strip that all threads read
   std::int64_t strip_of_thread = 1 << 20;  ///< elements of a strip of one thread
-  std::int64_t block_divisor = 1;         ///< blocks of rows and of columns are smaller by this factor
-  double shared_products = 2e6;           ///< several threads share a batch of so many multiplications or more
+  std::int64_t packed_block = 1 << 19;     ///< elements of a block of rows or of C in the memory of a thread
+  std::int64_t block_divisor = 1;          ///< blocks of rows and of columns are smaller by this factor
+  double shared_products = 2e6;            ///< several threads share a batch of so many multiplications or more
 };
 
 /// Returns the plan with the smallest predicted time. `contraction`: in the canonical form, with no extent 0.

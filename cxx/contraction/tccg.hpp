@@ -14,8 +14,8 @@ namespace trifuse::contraction {
 enum class TccgGroup {
   tensor_times_matrix,  ///< of machine learning
   ao_to_mo,             ///< one step of an integral transformation
-  ccsd,
-  ccsd_t,  ///< a product of the connected triples
+  ccsd_products,
+  triples_products,  ///< a product of the connected triples
 };
 /// The name of a group for people, e.g. "CCSD(T)".
 std::string_view name_of(TccgGroup group);

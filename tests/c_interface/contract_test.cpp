@@ -16,7 +16,8 @@ constexpr std::int64_t a_count = 3, b_count = 4, x_count = 5;
 
 /// A[a,x], B[x,b] and a place for C, and their layouts.
 struct Matrices {
-  std::array<std::int64_t, 2> a_extents = {a_count, x_count}, b_extents = {x_count, b_count}, c_extents = {a_count, b_count};
+  std::array<std::int64_t, 2> a_extents = {a_count, x_count}, b_extents = {x_count, b_count},
+                              c_extents = {a_count, b_count};
   trifuse_layout of_a = {2, a_extents.data(), nullptr}, of_b = {2, b_extents.data(), nullptr},
                  of_c = {2, c_extents.data(), nullptr};
   std::vector<double> a, b, c;

@@ -19,7 +19,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 /// they have larger ones, to save time.
 CpuLimits small_limits(bool batch_on_threads, int threads) {
   const std::int64_t strip = threads == 1 ? 60 : 2000;
-  return {threads == 1 ? 5 : 100, strip, 30, 32, batch_on_threads ? 1e9 : 0.0};
+  return {threads == 1 ? 5 : 100, strip, 30, 1 << 19, 32, batch_on_threads ? 1e9 : 0.0};
 }
 
 /// Expects that two memories of C agree: the elements of C up to rounding, the gaps in all bits.

@@ -126,7 +126,7 @@ TEST(Tccg, All48) {
     };
     if (entry.group == TccgGroup::tensor_times_matrix) return between(3.4, 5.7);
     if (entry.group == TccgGroup::ao_to_mo) return between(8.9, 9.1);
-    if (entry.group == TccgGroup::ccsd_t) return between(5.8, 6.1);
+    if (entry.group == TccgGroup::triples_products) return between(5.8, 6.1);
     if (entry.number == 19) return between(17.0, 18.0);
     return entry.number >= 13 && entry.number <= 18 ? between(37.0, 40.0) : between(426.0, 435.0);
   };
