@@ -149,6 +149,15 @@ int threads_with_blas_memory(int wanted, std::int64_t bytes) {
   return threads;
 }
 
+double small_dgemm_products() {
+  // The condition of OpenBLAS's kernels for AVX-512, since version 0.3.16.
+  constexpr double of_avx512 = 1e6;
+  const auto core = symbol("openblas_get_corename", linked_openblas_get_corename);
+  constexpr std::array kernels = {"SkylakeX", "Cooperlake", "Sapphirerapids"};
+  if (core == nullptr) return 0.0;
+  return std::find(kernels.begin(), kernels.end(), std::string_view(core())) != kernels.end() ? of_avx512 : 0.0;
+}
+
 int openblas_threads() {
   const auto threads = symbol("openblas_get_num_threads", linked_openblas_get_num_threads);
   return threads != nullptr ? threads() : 0;

@@ -46,6 +46,10 @@ void set_blas_threads(int threads);
 /// Name of the BLAS library and, if the library tells, of its kernels, e.g. "OpenBLAS 0.3.21 (Haswell kernels)".
 std::string blas_name();
 
+/// Largest product m n k that DGEMM of this library multiplies without copying its operands first, as far as it is
+/// known; 0 for a library that always copies them.
+double small_dgemm_products();
+
 /// Number of threads that OpenBLAS uses in one call; 0 if another library is in use.
 int openblas_threads();
 

@@ -10,21 +10,26 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/blas.hpp"
+
 namespace trifuse::contraction {
 
 namespace {
 
 constexpr std::size_t max_orders = 6;
 
-/// Times of a core, nanoseconds. Measured with OpenBLAS on a core with AVX-512; what counts are their ratios.
+/// Times of a core, nanoseconds. They are fitted to a thousand measured plans on a core with AVX-512; what counts are
+/// their ratios.
 struct Core {
-  static constexpr double call = 250.0;        ///< a call of DGEMM
-  static constexpr double product = 1.0 / 40;  ///< a multiplication and an addition
-  static constexpr double inside = 0.35;       ///< DGEMM copies an element of an operand
-  static constexpr double row = 4.0;           ///< a row of a copy begins
-  static constexpr double result = 0.5;        ///< DGEMM adds an element to C
-  static constexpr double copied = 0.6;        ///< an element is copied in the cache
-  static constexpr double line = 6.0;          ///< a cache line is moved between memory and cache
+  static constexpr double call = 150.0;         ///< a call of DGEMM
+  static constexpr double inside = 0.35;        ///< it copies an element of an operand
+  static constexpr double small_call = 50.0;    ///< a call of DGEMM that does not copy its operands
+  static constexpr double small_inside = 0.07;  ///< it reads an element of an operand
+  static constexpr double product = 1.0 / 50;   ///< a multiplication and an addition
+  static constexpr double row = 2.5;            ///< a row of a copy of ours begins
+  static constexpr double copied = 0.35;        ///< an element is copied
+  static constexpr double line = 2.0;           ///< a cache line is moved between memory and cache
+  static constexpr double cache = 32 << 10;     ///< elements that stay in the cache
 };
 
 double machine_cores() {
@@ -126,37 +131,41 @@ class Candidate {
     };
     const std::int64_t m = plan_.rows.block_size(), n = plan_.columns.block_size(), k = plan_.k.block_size();
     constexpr std::int64_t unit = 8, start = 6;
-    return Core::call + up(m, unit) * up(n, unit) * (count(k) + start) * Core::product +
-           Core::inside * (count(m) + count(n)) * count(k);
+    const double multiplied = up(m, unit) * up(n, unit) * (count(k) + start) * Core::product;
+    const double of_operands = (count(m) + count(n)) * count(k);
+    return small() ? Core::small_call + multiplied + Core::small_inside * of_operands
+                   : Core::call + multiplied + Core::inside * of_operands;
+  }
+  /// True if DGEMM multiplies a block without copies of its own.
+  bool small() const {
+    return count(plan_.rows.block_size()) * count(plan_.columns.block_size()) * count(plan_.k.block_size()) <=
+           small_dgemm_products();
   }
 
   /// Time for an element of an operand, in all of a batch. `reads`: number of times that each element is used.
   double operand(const IndexSpace& space, Tensor tensor, bool packs, bool shared, double reads) const {
     const double run = contiguous(space, plan_.k, tensor, packs && shared);
     const double read = moved(run);
-    constexpr double cache = 64 << 10;
     const double elements = count(space.size()) * count(plan_.k.size());
-    if (!packs) return read * (elements > cache ? reads_from_memory(space, reads) : 1.0);
+    if (!packs) return read * (elements > Core::cache ? reads_from_memory(space, reads) : 1.0);
     // Packed elements that exceed the cache pass through memory.
     const double packed = shared ? elements : count(space.block_size()) * count(plan_.k.block_size());
-    const double pack = read + copied(run) + (packed > cache ? 2.0 * moved(cache) : 0.0);
+    const double pack = read + copied(run) + (packed > Core::cache ? 2.0 * moved(Core::cache) : 0.0);
     return shared ? pack : pack * reads;
   }
   /// A block of rows stays in the cache while the blocks of columns pass.
   double reads_from_memory(const IndexSpace& space, double reads) const {
-    constexpr double cache = 64 << 10;
     const double of_block = count(space.block_size()) * count(plan_.k.block_size());
-    return &space == &plan_.rows && of_block < cache ? 1.0 : reads;
+    return &space == &plan_.rows && of_block < Core::cache ? 1.0 : reads;
   }
 
   /// Time for an element of C.
   double result() const {
     const double run = contiguous(plan_.rows, plan_.columns, C, false);
-    constexpr double cache = 64 << 10;
     const double block = count(plan_.rows.block_size()) * count(plan_.columns.block_size());
     // DGEMM multiplies C by beta before it begins. If a block exceeds the cache, it passes through memory twice.
-    const double passes = block > cache ? 4.0 : 2.0;
-    return passes * moved(run) + Core::result + (plan_.stages_result ? copied(run) : 0.0);
+    const double passes = block > Core::cache && !small() ? 4.0 : 2.0;
+    return passes * moved(run) + (plan_.stages_result ? copied(run) : 0.0);
   }
 
   /// The part of the cores that is busy on average.
@@ -251,7 +260,12 @@ class Search {
         std::max(begin(plan.rows, plan.row_operand, plan.packs_rows), begin(plan.rows, C, plan.stages_result));
     const std::size_t first_column = std::max(begin(plan.columns, plan.column_operand, plan.packs_columns),
                                               begin(plan.columns, C, plan.stages_result));
-    constexpr std::array<std::array<std::int64_t, 2>, 12> sizes = {{{128, 256},
+    constexpr std::array<std::array<std::int64_t, 2>, 16> sizes = {{{24, 256},
+                                                                    {256, 24},
+                                                                    {48, 144},
+                                                                    {144, 48},
+                                                                    {96, 96},
+                                                                    {128, 256},
                                                                     {256, 128},
                                                                     {1024, 64},
                                                                     {64, 1024},
@@ -261,7 +275,6 @@ class Search {
                                                                     {1024, 256},
                                                                     {512, 512},
                                                                     {960, 960},
-                                                                    {1600, 1600},
                                                                     {4096, 4096}}};
     plan.k.cut_to(plan.packs_rows || plan.packs_columns ? limits_.k : std::numeric_limits<std::int64_t>::max(),
                   first_k);
