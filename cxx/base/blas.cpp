@@ -153,7 +153,7 @@ double small_dgemm_products() {
   // The condition of OpenBLAS's kernels for AVX-512, since version 0.3.16.
   constexpr double of_avx512 = 1e6;
   const auto core = symbol("openblas_get_corename", linked_openblas_get_corename);
-  constexpr std::array kernels = {"SkylakeX", "Cooperlake", "Sapphirerapids"};
+  constexpr std::array kernels = {"SkylakeX", "Cooperlake", "SapphireRapids"};
   if (core == nullptr) return 0.0;
   return std::find(kernels.begin(), kernels.end(), std::string_view(core())) != kernels.end() ? of_avx512 : 0.0;
 }

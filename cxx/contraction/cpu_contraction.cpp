@@ -16,7 +16,7 @@ namespace trifuse::contraction {
 namespace {
 
 /// The axes of a copy.
-class Axes {
+class CopyAxes {
  public:
   void add(std::int64_t extent, std::int64_t from, std::int64_t to) { axes_[count_++] = {extent, from, to}; }
   /// Adds the axes of a space from `first` on. The other side numbers their combinations in C order, `step` elements
@@ -69,7 +69,7 @@ struct Packing {
 void pack(const IndexSpace& external, const IndexSpace& k, Tensor operand, const Packing& packing, const double* from,
           double* to, int threads) {
   const auto copy = [&](std::int64_t ranges, std::int64_t step, const double* source, double* target) {
-    Axes axes;
+    CopyAxes axes;
     axes.add(k, 0, operand, packing.k_stride);
     if (!external.axes().empty()) {
       const std::size_t cut = external.cut_axis();
@@ -190,7 +190,7 @@ class Run {
     const std::int64_t row_stride = rows_fast ? 1 : n, column_stride = rows_fast ? m : 1;
     own.result.reserve(static_cast<std::size_t>(m * n));
     gemm(m, n, k, left, right, 0.0, own.result.data(), row_stride, column_stride);
-    Axes axes;
+    CopyAxes axes;
     axes.add(rows, 0, C, row_stride, false);
     axes.add(columns, 0, C, column_stride, false);
     add_axes(axes.span(), own.result.data(), part.beta, c);

@@ -17,6 +17,12 @@ namespace trifuse::contraction {
 namespace {
 
 constexpr std::size_t max_orders = 6;
+/// Sizes of blocks of rows and of columns from which plans choose.
+// clang-format off
+constexpr std::array<std::array<std::int64_t, 2>, 16> block_sizes = {{
+    {24, 256}, {256, 24}, {48, 144}, {144, 48}, {96, 96}, {128, 256}, {256, 128}, {64, 1024}, {1024, 64},
+    {24, 4096}, {4096, 24}, {256, 1024}, {1024, 256}, {512, 512}, {960, 960}, {4096, 4096}}};
+// clang-format on
 
 /// Times of a core, nanoseconds. They are fitted to a thousand measured plans on a core with AVX-512; what counts are
 /// their ratios.
@@ -138,8 +144,8 @@ class Candidate {
   }
   /// True if DGEMM multiplies a block without copies of its own.
   bool small() const {
-    return count(plan_.rows.block_size()) * count(plan_.columns.block_size()) * count(plan_.k.block_size()) <=
-           small_dgemm_products();
+    static const double most = small_dgemm_products();
+    return count(plan_.rows.block_size()) * count(plan_.columns.block_size()) * count(plan_.k.block_size()) <= most;
   }
 
   /// Time for an element of an operand, in all of a batch. `reads`: number of times that each element is used.
@@ -260,28 +266,16 @@ class Search {
         std::max(begin(plan.rows, plan.row_operand, plan.packs_rows), begin(plan.rows, C, plan.stages_result));
     const std::size_t first_column = std::max(begin(plan.columns, plan.column_operand, plan.packs_columns),
                                               begin(plan.columns, C, plan.stages_result));
-    constexpr std::array<std::array<std::int64_t, 2>, 16> sizes = {{{24, 256},
-                                                                    {256, 24},
-                                                                    {48, 144},
-                                                                    {144, 48},
-                                                                    {96, 96},
-                                                                    {128, 256},
-                                                                    {256, 128},
-                                                                    {1024, 64},
-                                                                    {64, 1024},
-                                                                    {24, 4096},
-                                                                    {4096, 24},
-                                                                    {256, 1024},
-                                                                    {1024, 256},
-                                                                    {512, 512},
-                                                                    {960, 960},
-                                                                    {4096, 4096}}};
     plan.k.cut_to(plan.packs_rows || plan.packs_columns ? limits_.k : std::numeric_limits<std::int64_t>::max(),
                   first_k);
-    for (const auto& [rows, columns] : sizes) {
+    std::vector<std::array<std::size_t, 4>> tried;
+    for (const auto& [rows, columns] : block_sizes) {
       plan.rows.cut_to(rows / limits_.block_divisor, first_row);
       plan.columns.cut_to(columns / limits_.block_divisor, first_column);
-      if (!possible(plan)) continue;
+      const std::array cuts = {plan.rows.cut_axis(), static_cast<std::size_t>(plan.rows.step()),
+                               plan.columns.cut_axis(), static_cast<std::size_t>(plan.columns.step())};
+      if (!possible(plan) || std::find(tried.begin(), tried.end(), cuts) != tried.end()) continue;
+      tried.push_back(cuts);
       choose_groups(plan, limits_);
       plan.predicted_seconds = Candidate(plan).seconds();
       visit_(std::as_const(plan));
