@@ -103,7 +103,7 @@ class IndexSpace {
     for (const Tensor t : {A, B, C}) offset_[t] += values * axis.stride[t];
   }
 
-  std::array<Axis, max_indices> axes_{};
+  std::array<Axis, max_indices> axes_;  ///< [count_], the rest has no meaning
   std::size_t count_ = 0, cut_ = 0;
   std::int64_t step_ = 1;
   std::array<std::int64_t, 3> offset_{};
