@@ -1,0 +1,3 @@
+#pragma once
+#include <vector>
+struct Entry { const void* f; bool resident; int BM, BN, threads, BK, stages, xl, yl; int rows_stay; };
