@@ -100,8 +100,14 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const d
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                   const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {
   if (m == 0 || n == 0 || k == 0) return;
+  multiply(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, 1.0, c, ldc);
+}
+
+void multiply(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+              const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
+              std::int64_t ldc) {
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              blas_int(m), blas_int(n), blas_int(k), alpha, a, blas_int(lda), b, blas_int(ldb), 1.0, c, blas_int(ldc));
+              blas_int(m), blas_int(n), blas_int(k), alpha, a, blas_int(lda), b, blas_int(ldb), beta, c, blas_int(ldc));
 }
 
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
@@ -147,6 +153,15 @@ int threads_with_blas_memory(int wanted, std::int64_t bytes) {
     allocated = std::max(allocated, threads);
   }
   return threads;
+}
+
+double small_dgemm_products() {
+  // The condition of OpenBLAS's kernels for AVX-512, since version 0.3.16.
+  constexpr double of_avx512 = 1e6;
+  const auto core = symbol("openblas_get_corename", linked_openblas_get_corename);
+  constexpr std::array kernels = {"SkylakeX", "Cooperlake", "SapphireRapids"};
+  if (core == nullptr) return 0.0;
+  return std::find(kernels.begin(), kernels.end(), std::string_view(core())) != kernels.end() ? of_avx512 : 0.0;
 }
 
 int openblas_threads() {

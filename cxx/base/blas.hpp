@@ -28,6 +28,12 @@ void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64
 void multiply_add(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                   const double* a, const double* b, double* c);
 
+/// c[m,n] = alpha * sum_x A[m,x] B[x,n] + beta * c[m,n], with the parameters of multiply_add(). Does not read `c` if
+/// `beta` is 0. All extents must be at least 1.
+void multiply(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+              const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta, double* c,
+              std::int64_t ldc);
+
 /// Makes the BLAS library run each call on the calling thread only, because many threads of Trifuse call BLAS at once.
 /// Throws SystemError if the memory does not suffice for one matrix product.
 void use_single_threaded_blas();
@@ -44,6 +50,10 @@ void set_blas_threads(int threads);
 /// Returns the name of the BLAS library and, if the library tells, of its kernels, e.g. "OpenBLAS 0.3.21 (Haswell
 /// kernels)".
 std::string blas_name();
+
+/// Returns the largest product m n k that DGEMM of this library multiplies without copying its operands first, as far as
+/// it is known; 0 for a library that always copies them.
+double small_dgemm_products();
 
 /// Returns the number of threads that OpenBLAS uses in one call; 0 if another library is in use.
 int openblas_threads();

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib.metadata as _metadata
 
+from ._contract import contract
 from ._library import release_memory
 from ._interface import run, triples
 from ._many import triples_many
@@ -27,7 +28,7 @@ from .result import Check, Energy, Result
 
 __all__ = [
     "CancelledError", "Check", "Dump", "Energy", "Error", "InputError", "InputWarning", "InternalError", "Plan",
-    "ResourceError", "Result", "UsageError", "__version__", "plan", "release_memory", "run", "triples", "triples_many", "write_dump",
+    "ResourceError", "Result", "UsageError", "__version__", "contract", "plan", "release_memory", "run", "triples", "triples_many", "write_dump",
 ]
 
 

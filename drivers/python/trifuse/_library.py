@@ -1,4 +1,4 @@
-"""The C library: where it is, its structures and its functions. See fortran_iface/trifuse.h and trifuse_arrays.h."""
+"""The C library: where it is, its structures and its functions. See fortran_iface/trifuse.h, trifuse_arrays.h and trifuse_contract.h."""
 
 from __future__ import annotations
 
@@ -47,6 +47,12 @@ class Array(ctypes.Structure):
     ]
 
 
+class Layout(ctypes.Structure):
+    """trifuse_layout"""
+
+    _fields_ = [("rank", c_int64), ("extents", POINTER(c_int64)), ("strides", POINTER(c_int64))]
+
+
 class Arrays(ctypes.Structure):
     """trifuse_arrays"""
 
@@ -80,6 +86,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "set_progress": (None, [c_void_p, Progress, c_void_p]),
     "set_log": (None, [c_void_p, Log, c_void_p]),
     "run": (None, [c_void_p]),
+    "contract": (None, [c_char_p, c_double, c_void_p, POINTER(Layout), c_void_p, POINTER(Layout), c_double, c_void_p,
+                        POINTER(Layout), c_int64]),
     "get_report": (c_int64, [c_void_p, c_int64, c_char_p]),
 }
 

@@ -35,6 +35,6 @@ if command -v "${PKG_CONFIG:-pkg-config}" >/dev/null; then
 fi
 if [[ $language == c ]]; then
   # One folder of headers suffices for C.
-  printf '#include <trifuse/trifuse.h>\n#include <trifuse/trifuse_arrays.h>\n' >"$folder/headers.c"
+  printf '#include <trifuse/trifuse.h>\n#include <trifuse/trifuse_arrays.h>\n#include <trifuse/trifuse_contract.h>\n' >"$folder/headers.c"
   "${CC:-cc}" -std=c99 -pedantic-errors -fsyntax-only "-I$prefix/include" "$folder/headers.c"
 fi

@@ -1,0 +1,51 @@
+/* Contractions of two tensors of the calling program, for C. They have nothing to do with amplitudes, and need no
+ * handles.
+ *
+ *     double a[10][30][20], b[30][40], c[40][10][20];
+ *     const int64_t of_a[] = {10, 30, 20}, of_b[] = {30, 40};
+ *     const trifuse_layout layout_a = {3, of_a, NULL}, layout_b = {2, of_b, NULL};
+ *     trifuse_status status;
+ *     trifuse_contract(&status, "aei,eb->bai", 1.0, &a[0][0][0], &layout_a, &b[0][0], &layout_b, 0.0, &c[0][0][0],
+ * NULL, 0);
+ */
+#ifndef TRIFUSE_CONTRACT_H
+#define TRIFUSE_CONTRACT_H
+
+#ifndef TRIFUSE_H /* <trifuse/trifuse_contract.h> has included it, from a folder that the compiler need not know */
+#include "fortran_iface/trifuse.h"
+#endif
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The place of the elements of a tensor. */
+typedef struct trifuse_layout {
+  int64_t rank;           /* number of axes, 0 to 12 */
+  const int64_t* extents; /* extents[rank], number of elements along each axis, 0 or more */
+  const int64_t* strides; /* strides[rank], distance of neighbours along each axis in elements; null: C order without
+                             gaps. May be negative, and for A and B also 0. A tensor with the shape [n,m] in Fortran
+                             order has the strides {1, n} */
+} trifuse_layout;
+
+/* Computes C = alpha sum A B + beta C on CPU cores. The sum runs over the indices that A and B have and C lacks.
+ *
+ * expression: the indices of A, of B and of C, one letter for each axis, e.g. "aebf,dfce->abcd"; upper case differs
+ * from lower case, spaces have no meaning, at most 12 indices. Each index is in two of the tensors or in all three. a,
+ * b, c: element [0,0,...] of 64-bit floats in the host's memory. May be null if the tensor has no elements. C must not
+ * share memory with A and B. C is not read if beta is 0, so it may then have no meaning, and A and B are not read if
+ * alpha is 0. layout_a, layout_b: must not be null. layout_c: null for C order. Its elements must not share memory.
+ * threads: 1 to 4096; 0: as many as the process may use. The bits of C do not depend on it.
+ *
+ * Fails with TRIFUSE_BAD_USAGE and a sentence that names the index if expression and layouts do not fit together. */
+void trifuse_contract(trifuse_status* status, const char* expression, double alpha, const double* a,
+                      const trifuse_layout* layout_a, const double* b, const trifuse_layout* layout_b, double beta,
+                      double* c, const trifuse_layout* layout_c, int64_t threads);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "cxx/contraction/cpu_contraction.hpp"
+#include "cxx/contraction/reference.hpp"
+#include "cxx/contraction/tccg.hpp"
+#include "tests/contraction/random_contraction.hpp"
+
+namespace trifuse::contraction {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Limits with which small contractions have many blocks, strips and groups. Several threads meet after each strip, so
+/// they have larger ones, to save time.
+CpuLimits small_limits(bool batch_on_threads, int threads) {
+  const std::int64_t strip = threads == 1 ? 60 : 2000;
+  return {threads == 1 ? 5 : 100, strip, 30, 1 << 19, 32, batch_on_threads ? 1e9 : 0.0};
+}
+
+/// Expects that two memories of C agree: the elements of C up to rounding, the gaps in all bits.
+void expect_equal(const std::vector<double>& found, const std::vector<double>& expected, double terms,
+                  const std::string& what) {
+  constexpr double rounding = 1e-15;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    const bool equal = std::abs(found[n] - expected[n]) <= rounding * (terms + 10.0) ||
+                       (std::isnan(found[n]) && std::isnan(expected[n]));
+    ASSERT_TRUE(equal) << what << ": element " << n << " is " << found[n] << ", not " << expected[n];
+  }
+}
+
+double terms_of(const Contraction& contraction) {
+  double terms = 1.0;
+  for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
+  return terms;
+}
+
+/// Compares one random contraction with the loops: the chosen plan, and a random plan with small limits.
+void check_random(std::uint32_t seed, bool gaps) {
+  RandomContraction random(seed, 2e4, gaps);
+  const double alpha = std::array{1.0, -0.5, 0.0}[static_cast<std::size_t>(random.number(0, 11) / 5)];
+  const double beta = std::array{0.0, 1.0, 0.7}[static_cast<std::size_t>(random.number(0, 2))];
+  if (beta == 0.0) {
+    // Numbers of C that nobody may read.
+    for (double& element : random.memory[C]) element = nan;
+  }
+  const double *a = random.first(A), *b = random.first(B);
+  std::vector<double> expected = random.memory[C];
+  contract_by_loops(random.contraction, alpha, a, b, beta, random.first(C, expected));
+  const auto check = [&](const CpuContraction& contraction) {
+    std::vector<double> found = random.memory[C];
+    contraction.run(alpha, a, b, beta, random.first(C, found));
+    expect_equal(found, expected, terms_of(random.contraction),
+                 std::to_string(seed) + " " + random.expression + ": " + contraction.text());
+  };
+  check(CpuContraction(random.contraction, 1));
+  const Contraction form = canonical_form(random.contraction);
+  const int threads = random.number(0, 39) == 0 ? 2 : 1;
+  const std::vector<CpuPlan> plans = candidates_for_cpu(form, small_limits(random.number(0, 1) == 1, threads));
+  ASSERT_FALSE(plans.empty());
+  for (int n = 0; n < 3; ++n) {
+    const CpuPlan& plan = plans[static_cast<std::size_t>(random.number(0, static_cast<int>(plans.size()) - 1))];
+    check(CpuContraction(form, plan, threads));
+  }
+}
+
+TEST(CpuContraction, RandomContractionsAreThoseOfTheLoops) {
+#ifdef __SANITIZE_ADDRESS__
+  constexpr std::uint32_t seeds = 100;  // to save time
+#else
+  constexpr std::uint32_t seeds = 1500;
+#endif
+  for (std::uint32_t seed = 0; seed < seeds && !::testing::Test::HasFailure(); ++seed) {
+    check_random(seed, false);
+    check_random(seed + 10000, true);
+  }
+}
+
+TEST(CpuContraction, TccgContractionsAreThoseOfTheLoops) {
+  for (const TccgContraction& entry : tccg_contractions()) {
+    const TccgLayouts layouts = layouts_of(entry, 1e-4);
+    const Contraction contraction = describe(entry.expression, layouts[A], layouts[B], layouts[C]);
+    std::vector<double> a(static_cast<std::size_t>(elements(contraction, A))),
+        b(static_cast<std::size_t>(elements(contraction, B))),
+        c(static_cast<std::size_t>(elements(contraction, C)), nan);
+    for (std::size_t n = 0; n < a.size(); ++n) a[n] = std::sin(static_cast<double>(n));
+    for (std::size_t n = 0; n < b.size(); ++n) b[n] = std::cos(static_cast<double>(n));
+    std::vector<double> expected = c;
+    contract_by_loops(contraction, 1.0, a.data(), b.data(), 0.0, expected.data());
+    const CpuContraction planned(contraction, 2);
+    planned.run(1.0, a.data(), b.data(), 0.0, c.data());
+    expect_equal(c, expected, terms_of(contraction), std::to_string(entry.number) + ": " + planned.text());
+  }
+}
+
+TEST(CpuContraction, SameBitsOnAnyNumberOfThreads) {
+  const Contraction contraction = describe("eafb,dfce->abcd", {{12, 20, 17, 16}, {}}, {{19, 17, 15, 12}, {}});
+  std::vector<double> a(static_cast<std::size_t>(elements(contraction, A))),
+      b(static_cast<std::size_t>(elements(contraction, B)));
+  for (std::size_t n = 0; n < a.size(); ++n) a[n] = std::sin(static_cast<double>(n));
+  for (std::size_t n = 0; n < b.size(); ++n) b[n] = std::cos(static_cast<double>(n));
+  std::vector<double> first;
+  for (const int threads : {1, 2, 3}) {
+    std::vector<double> c(static_cast<std::size_t>(elements(contraction, C)));
+    CpuContraction(contraction, threads).run(0.3, a.data(), b.data(), 0.0, c.data());
+    if (first.empty()) first = c;
+    EXPECT_EQ(std::memcmp(c.data(), first.data(), c.size() * sizeof(double)), 0) << threads;
+  }
+}
+
+TEST(CpuContraction, WithoutProductsCIsMultipliedByBeta) {
+  std::vector<double> c = {1.0, 2.0, 3.0, nan};
+  const Contraction no_terms = describe("ab,bc->ac", {{2, 0}, {}}, {{0, 2}, {}}, Layout{{2, 2}, {1, 2}});
+  CpuContraction(no_terms, 1).run(1.0, nullptr, nullptr, 0.5, c.data());
+  EXPECT_EQ(c[2], 1.5);
+  CpuContraction(no_terms, 1).run(1.0, nullptr, nullptr, 0.0, c.data());
+  EXPECT_EQ(c, std::vector<double>(4, 0.0));
+  CpuContraction(describe("ab,bc->ac", {{0, 3}, {}}, {{3, 2}, {}}), 1).run(1.0, nullptr, c.data(), 0.0, nullptr);
+}
+
+TEST(CpuContraction, IsPlannedInAMillisecond) {
+  double longest = 0.0;
+  for (const TccgContraction& entry : tccg_contractions()) {
+    const TccgLayouts layouts = layouts_of(entry);
+    double best = 1.0;
+    for (int n = 0; n < 3; ++n) {
+      const auto begin = std::chrono::steady_clock::now();
+      plan_for_cpu(canonical_form(describe(entry.expression, layouts[A], layouts[B], layouts[C])));
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    longest = std::max(longest, best);
+  }
+  RecordProperty("longest_microseconds", static_cast<int>(longest * 1e6));
+  EXPECT_LT(longest, 1e-3);
+}
+
+}
+}
