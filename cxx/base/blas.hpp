@@ -51,8 +51,8 @@ void set_blas_threads(int threads);
 /// kernels)".
 std::string blas_name();
 
-/// Returns the largest product m n k that DGEMM of this library multiplies without copying its operands first, as far as
-/// it is known; 0 for a library that always copies them.
+/// Returns the largest product m n k that DGEMM of this library multiplies without copying its operands first, as far
+/// as it is known; 0 for a library that always copies them.
 double small_dgemm_products();
 
 /// Returns the number of threads that OpenBLAS uses in one call; 0 if another library is in use.

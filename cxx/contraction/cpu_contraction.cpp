@@ -216,7 +216,7 @@ class Run {
     }
   }
 
-  /// The first element of an operand in a block.
+  /// Returns the first element of an operand in a block.
   const double* element(Tensor operand, const Part& part, const IndexSpace& external, const IndexSpace& k) const {
     return operands_[operand] + part.offset[operand] + external.offset()[operand] + k.offset()[operand];
   }

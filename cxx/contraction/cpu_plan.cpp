@@ -77,8 +77,8 @@ std::vector<IndexSpace> orders_of(const std::vector<Index>& indices, Tensor firs
   return spaces;
 }
 
-/// The number of elements that follow each other in memory in a block of two spaces. `whole`: all blocks of the first
-/// space count as one.
+/// Returns the number of elements that follow each other in memory in a block of two spaces. `whole`: all blocks of the
+/// first space count as one.
 double contiguous(const IndexSpace& first, const IndexSpace& second, Tensor tensor, bool whole) {
   std::int64_t run = 1;
   // Returns the values, in the block, of the axis that continues the run; 1 if there is none.
@@ -130,7 +130,7 @@ class Candidate {
  private:
   static double count(std::int64_t n) { return static_cast<double>(n); }
 
-  /// Time of one DGEMM whose operands are in the cache.
+  /// Returns the time of one DGEMM whose operands are in the cache.
   double product() const {
     const auto up = [](std::int64_t extent, std::int64_t unit) {
       return count(IndexSpace::divide_up(extent, unit) * unit);
@@ -142,13 +142,14 @@ class Candidate {
     return small() ? Core::small_call + multiplied + Core::small_inside * of_operands
                    : Core::call + multiplied + Core::inside * of_operands;
   }
-  /// True if DGEMM multiplies a block without copies of its own.
+  /// Returns true if DGEMM multiplies a block without copies of its own.
   bool small() const {
     static const double most = small_dgemm_products();
     return count(plan_.rows.block_size()) * count(plan_.columns.block_size()) * count(plan_.k.block_size()) <= most;
   }
 
-  /// Time for an element of an operand, in all of a batch. `reads`: number of times that each element is used.
+  /// Returns the time for an element of an operand, in all of a batch. `reads`: number of times that each element is
+  /// used.
   double operand(const IndexSpace& space, Tensor tensor, bool packs, bool shared, double reads) const {
     const double run = contiguous(space, plan_.k, tensor, packs && shared);
     const double read = moved(run);
@@ -159,13 +160,13 @@ class Candidate {
     const double pack = read + copied(run) + (packed > Core::cache ? 2.0 * moved(Core::cache) : 0.0);
     return shared ? pack : pack * reads;
   }
-  /// A block of rows stays in the cache while the blocks of columns pass.
+  /// Returns the number of reads from memory: a block of rows stays in the cache while the blocks of columns pass.
   double reads_from_memory(const IndexSpace& space, double reads) const {
     const double of_block = count(space.block_size()) * count(plan_.k.block_size());
     return &space == &plan_.rows && of_block < Core::cache ? 1.0 : reads;
   }
 
-  /// Time for an element of C.
+  /// Returns the time for an element of C.
   double result() const {
     const double run = contiguous(plan_.rows, plan_.columns, C, false);
     const double block = count(plan_.rows.block_size()) * count(plan_.columns.block_size());
@@ -174,7 +175,7 @@ class Candidate {
     return passes * moved(run) + (plan_.stages_result ? copied(run) : 0.0);
   }
 
-  /// The part of the cores that is busy on average.
+  /// Returns the part of the cores that is busy on average.
   double efficiency() const {
     const double units =
         plan_.batch_on_threads ? count(plan_.batch.size()) : count(plan_.rows.blocks()) * count(plan_.column_groups);
@@ -282,7 +283,7 @@ class Search {
     }
   }
 
-  /// True if BLAS can multiply the blocks that are not packed, and the others fit into memory.
+  /// Returns true if BLAS can multiply the blocks that are not packed, and the others fit into memory.
   bool possible(const CpuPlan& plan) const {
     const std::int64_t m = plan.rows.block_size(), n = plan.columns.block_size(), k = plan.k.block_size();
     const auto matrix = [](const IndexSpace& x, std::int64_t x_size, const IndexSpace& y, std::int64_t y_size,

@@ -50,7 +50,7 @@ CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits = {
 /// Returns all plans from which plan_for_cpu() chooses.
 std::vector<CpuPlan> candidates_for_cpu(const Contraction& contraction, const CpuLimits& limits = {});
 
-/// Memory that a thread needs for packed operands and results, bytes.
+/// Returns the memory that a thread needs for packed operands and results, bytes.
 std::int64_t bytes_of_thread(const CpuPlan& plan);
 
 /// Describes a plan in one line: operands, blocks and the predicted time.

@@ -66,7 +66,7 @@ IndexClass class_of(char letter, const Letters& letters) {
   return in(A) ? IndexClass::external_a : IndexClass::external_b;
 }
 
-/// The indices in the order of their first occurrence, without extents and strides.
+/// Returns the indices in the order of their first occurrence, without extents and strides.
 std::vector<Index> indices_of(const Letters& letters) {
   std::vector<Index> indices;
   for (const Tensor t : tensors) {
@@ -180,7 +180,7 @@ bool in_tensor(const Index& index, Tensor tensor) {
   return false;
 }
 
-/// True if `fast` continues `slow` without a gap in each tensor, so that both are one index.
+/// Returns true if `fast` continues `slow` without a gap in each tensor, so that both are one index.
 bool one_index(const Index& slow, const Index& fast) {
   std::int64_t extent = 0;
   return slow.index_class == fast.index_class && !__builtin_mul_overflow(slow.extent, fast.extent, &extent) &&

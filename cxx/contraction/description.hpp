@@ -49,9 +49,9 @@ struct Contraction {
 
   /// Indices of this class, in the order of `indices`.
   std::vector<Index> of_class(IndexClass index_class) const;
-  /// True if C has no elements, so that there is nothing to do.
+  /// Returns true if C has no elements, so that there is nothing to do.
   bool empty_result() const;
-  /// True if the sum has no terms, so that C becomes beta C.
+  /// Returns true if the sum has no terms, so that C becomes beta C.
   bool empty_sum() const;
 
   bool operator==(const Contraction&) const = default;
@@ -96,19 +96,19 @@ struct OffsetRange {
 /// Returns the range of the offsets of a tensor. The tensor must have at least one element.
 OffsetRange offset_range(const Contraction& contraction, Tensor tensor);
 
-/// Number of elements of a tensor in memory. Values that share an element count once.
+/// Returns the number of elements of a tensor in memory. Values that share an element count once.
 double elements(const Contraction& contraction, Tensor tensor);
 
-/// Number of floating-point operations: two for each product.
+/// Returns the number of floating-point operations: two for each product.
 double operations(const Contraction& contraction);
 
-/// Number of bytes that must move: A and B are read once, C is written once, and also read once if `reads_c`, which is
-/// so unless beta is 0.
+/// Returns the number of bytes that must move: A and B are read once, C is written once, and also read once if
+/// `reads_c`, which is so unless beta is 0.
 double bytes(const Contraction& contraction, bool reads_c);
 
-/// Upper bound of the operations per second: the smaller one of the rate of DGEMM and of the rate at which the memory
-/// delivers the bytes. `dgemm_rate`: operations per second. `copy_rate`: bytes per second of a large copy, read and
-/// written.
+/// Returns the upper bound of the operations per second: the smaller one of the rate of DGEMM and of the rate at which
+/// the memory delivers the bytes. `dgemm_rate`: operations per second. `copy_rate`: bytes per second of a large copy,
+/// read and written.
 double bound(const Contraction& contraction, bool reads_c, double dgemm_rate, double copy_rate);
 
 }

@@ -29,12 +29,12 @@ class IndexSpace {
     std::array<std::int64_t, 3> stride;  ///< [Tensor]
   };
   std::span<const Axis> axes() const { return {axes_.data(), count_}; }
-  /// [Tensor]: offset of the first value.
+  /// Returns [Tensor]: offset of the first value.
   const std::array<std::int64_t, 3>& offset() const { return offset_; }
 
-  /// Number of combinations.
+  /// Returns the number of combinations.
   std::int64_t size() const { return product(0, count_); }
-  /// Elements from one combination to the next. Has a meaning if begin_of_run() of the tensor is 0.
+  /// Returns the elements from one combination to the next. Has a meaning if begin_of_run() of the tensor is 0.
   std::int64_t stride(Tensor tensor) const { return count_ == 0 ? 0 : axes_[count_ - 1].stride[tensor]; }
   /// Returns the first axis from which on all combinations have equal distances in a tensor.
   std::size_t begin_of_run(Tensor tensor) const {
@@ -63,7 +63,7 @@ class IndexSpace {
   }
   std::size_t cut_axis() const { return cut_; }
   std::int64_t step() const { return step_; }
-  /// Number of ranges of the index at the cut.
+  /// Returns the number of ranges of the index at the cut.
   std::int64_t ranges() const { return count_ == 0 ? 1 : divide_up(axes_[cut_].extent, step_); }
   /// Combinations of the indices behind the cut.
   std::int64_t inside() const { return count_ == 0 ? 1 : product(cut_ + 1, count_); }

@@ -17,7 +17,7 @@ enum class TccgGroup {
   ccsd_products,
   triples_products,  ///< a product of the connected triples
 };
-/// The name of a group for people, e.g. "CCSD(T)".
+/// Returns the name of a group for people, e.g. "CCSD(T)".
 std::string_view name_of(TccgGroup group);
 
 struct TccgContraction {
@@ -27,7 +27,7 @@ struct TccgContraction {
   std::array<std::int64_t, 7> extents;  ///< of the indices a, b, c, ...; 0 behind the last one
 };
 
-/// All of them in the order of their numbers.
+/// Returns all of them in the order of their numbers.
 std::span<const TccgContraction> tccg_contractions();
 
 /// The layouts of A, B and C, which have C order without gaps.
