@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cxx/contraction/description.hpp"
+
+namespace trifuse::contraction {
+
+/// A contraction whose tensors are in the memory of one GPU. Planned once, in less than a millisecond, and run often.
+///
+///     GpuContraction contraction(describe("aebf,dfce->abcd", {{10, 30, 10, 30}}, {{10, 30, 10, 30}}), 0);
+///     contraction.start(1.0, a, b, 0.0, c, nullptr);
+///
+/// All runs on GPUs of the same model give the same bits, if the addresses of the tensors are multiples of 16 bytes.
+/// Other addresses may need another plan.
+class GpuContraction {
+ public:
+  /// Plans a contraction. `device`: number of a visible GPU, see visible_devices(); it becomes the current one of the
+  /// calling thread. Throws UsageError if there is no such GPU or the program was built without CUDA, and DeviceError.
+  GpuContraction(const Contraction& contraction, int device);
+  ~GpuContraction();
+  GpuContraction(GpuContraction&&) noexcept;
+  GpuContraction& operator=(GpuContraction&&) noexcept;
+
+  /// Puts C = alpha sum A B + beta C on a stream and returns at once.
+  ///
+  /// `a`, `b`, `c`: the elements at offset 0, in memory that the GPU can address; may be null if the tensor has no
+  /// elements. C must not share memory with A and B. C is not read if `beta` is 0; A and B are not read if `alpha` is 0
+  /// or the sum has no terms. `stream`: a cudaStream_t of the GPU; null is CUDA's default stream. Runs of one object
+  /// must not overlap, because they share memory for partial sums. Throws DeviceMemoryError if there is no memory for
+  /// these, and DeviceError.
+  void start(double alpha, const double* a, const double* b, double beta, double* c, void* stream);
+
+  /// Describes the plan in one line.
+  std::string text() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}
