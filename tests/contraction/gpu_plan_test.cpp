@@ -52,8 +52,8 @@ class PlanOnCore {
     sum.resize(plan_.rows.lines.size() * plan_.columns.lines.size());
     for (std::int32_t step = part.begin; step < part.end; ++step) {
       const auto outer = outer_offset(plan_.outer_k, step / plan_.inner_steps());
-      const std::int32_t first = step % plan_.inner_steps() * plan_.step();
-      const std::int32_t count = std::min(plan_.step(), plan_.k - first);
+      const std::int32_t first = step % plan_.inner_steps() * plan_.kernel().step;
+      const std::int32_t count = std::min(plan_.kernel().step, plan_.k - first);
       const std::int32_t of_rows = row.operand + batch[0] + outer[0], of_columns = column.operand + batch[1] + outer[1];
       expect_pairs(plan_.rows, of_rows, first, count);
       expect_pairs(plan_.columns, of_columns, first, count);

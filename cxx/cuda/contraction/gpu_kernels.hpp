@@ -37,7 +37,6 @@ const void* kernel_of(const GpuPlan& plan);
 /// The parts of kernel_of(). Null if the plan is of another kind.
 const void* pipelined_kernel(const GpuPlan& plan);
 const void* small_pipelined_kernel(const GpuPlan& plan);
-const void* kept_kernel(const GpuPlan& plan);
 const void* plain_kernel(const GpuPlan& plan);
 
 /// Puts the addition of the parts of divided tiles on a stream, for a plan that divides tiles.
