@@ -61,6 +61,7 @@ double efficiency_of_run(double doubles) {
 struct Division {
   TileValues values{};
   double coverage = 1.0;  ///< share of the lines of the tiles that exist
+  double lines = 1.0;     ///< lines of a tile that exist
   double run = 1.0;       ///< neighbours in the operand; 0 if they are along k
   double score = 0.0;     ///< the smaller the better
 };
@@ -118,6 +119,7 @@ class Divisions {
       const std::int64_t extent = side_.indices[n].extent;
       real *= count(extent);
       made *= count((extent + values[n] - 1) / values[n]);
+      division.lines *= count(values[n]);
     }
     division.coverage = real / made;
     division.score = -std::log(division.coverage);
@@ -144,9 +146,9 @@ class Divisions {
 /// Returns the share of the rate of DGEMM that a kernel reaches if nothing else limits it.
 double efficiency_of(const KernelShape& kernel) {
   if (kernel.kind == KernelKind::plain) return 0.3;
-  if (kernel.rows >= 96 && kernel.columns >= 96) return 0.95;
-  if (kernel.columns == 104 || kernel.columns == 72) return 0.85;
-  return kernel.rows == 64 && kernel.columns == 96 ? 0.75 : 0.6;
+  if (kernel.rows == 32) return 0.65;
+  const std::int32_t size = kernel.rows * kernel.columns;
+  return size >= 9216 ? 0.94 : size >= 6144 ? 0.88 : 0.75;
 }
 
 class Search {
@@ -225,27 +227,30 @@ class Search {
     of_c.add({&choice.rows, &choice.columns}, {&row.values, &column.values}, C);
     // Time of all multiprocessors, if they were always busy.
     const double multiply = tiles * line_pairs * steps_ * step_ * 2.0 / (gpu_.product_rate * efficiency_of(kernel));
-    const double rows_bytes = count(kernel.rows) * steps_ * step_ * 8.0;
-    const double columns_bytes = count(kernel.columns) * steps_ * step_ * 8.0;
+    const double rows_bytes = row.lines * steps_ * step_ * 8.0;
+    const double columns_bytes = column.lines * steps_ * step_ * 8.0;
     const double of_rows = efficiency_of_run(choice.rows.k_fastest ? step_ : row.run);
     const double of_columns = efficiency_of_run(choice.columns.k_fastest ? step_ : column.run);
     const double cache = tiles * (rows_bytes / of_rows + columns_bytes / of_columns) / gpu_.cache_rate;
     const double copy = tiles * steps_ * step_ *
-                        (count(kernel.rows) * copy_seconds(choice.rows, row.values) +
-                         count(kernel.columns) * copy_seconds(choice.columns, column.values)) /
+                        (row.lines * copy_seconds(choice.rows, row.values) +
+                         column.lines * copy_seconds(choice.columns, column.values)) /
                         gpu_.multiprocessors;
     // Lanes store two columns at once, but one row.
-    const double pairs = choice.columns.c_fastest ? 1.0 : 0.6;
+    const double pairs = choice.columns.c_fastest ? 1.0 : 0.8;
     const double memory = (bytes_[choice.rows.tensor] / of_rows + bytes_[choice.columns.tensor] / of_columns +
                            bytes_[C] / (pairs * efficiency_of_run(count(of_c.length)))) /
                           gpu_.memory_rate;
     const double busy = std::max({multiply, cache, memory, copy}) + 0.1 * (multiply + cache + memory + copy);
     const double whole = busy * whole_waves * slots / tiles;
     const double partial_bytes = 2.0 * slots * line_pairs * 8.0 * 2.0;
-    const double in_parts = busy + partial_bytes / gpu_.cache_rate + 4e-6;
+    // If there are few tiles, the same number of CTAs divides each of them. So CTAs of different tiles read the same
+    // parts of an operand at the same time.
+    const double dividing = tiles < slots ? tiles * std::min(std::floor(slots / tiles), steps_) : slots;
+    const double in_parts = busy * slots / dividing + partial_bytes / gpu_.cache_rate + 4e-6;
     constexpr double launch = 4e-6;
     const bool divides = kernel.kind == KernelKind::pipelined && steps_ > 1.0 && in_parts < whole;
-    choice.ctas = static_cast<std::int32_t>(std::min(slots, divides ? tiles * steps_ : tiles));
+    choice.ctas = static_cast<std::int32_t>(divides ? dividing : std::min(slots, tiles));
     choice.waves = static_cast<std::int32_t>(divides ? std::max(0.0, std::floor(tiles / slots) - 1.0) : whole_waves);
     choice.seconds = launch + (divides ? in_parts : whole);
     found_.push_back(choice);

@@ -192,7 +192,11 @@ GpuPlan make_plan(const GpuChoice& choice) {
     operand.lines = lines_of(operand.grid, !k_fastest && !side.c_fastest, n == 0 ? kernel.rows : kernel.columns);
     std::vector<std::int32_t> offsets;
     for (const Line& line : operand.lines) offsets.push_back(line.operand);
+    operand.line_count = narrow(std::count_if(operand.lines.begin(), operand.lines.end(),
+                                              [](const Line& line) { return line.hidden >> no_line == 0; }));
+    offsets.resize(static_cast<std::size_t>(operand.line_count));
     sort_by_offset(offsets, operand.line_order);
+    operand.line_order.resize(operand.lines.size());
     operand.k.assign(table, 0);
     std::vector<std::int32_t> value(inner.size(), 0);
     std::int64_t offset = 0;

@@ -224,7 +224,7 @@ inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::pipelined, 64, 96, 2, 2, 24, 3, 2},
     KernelShape{KernelKind::pipelined, 64, 104, 4, 1, 16, 3, 2},
     KernelShape{KernelKind::pipelined, 128, 72, 4, 1, 8, 6, 2},
-    KernelShape{KernelKind::pipelined, 128, 72, 4, 1, 24, 2, 2},
+    KernelShape{KernelKind::pipelined, 96, 64, 2, 2, 24, 3, 2},
     KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 16, 4, 2},
     KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 24, 3, 2},
 };

@@ -71,6 +71,13 @@ class PlanOnCore {
     }
   }
   static void expect_pairs(const GpuOperand& operand, std::int32_t origin, std::int32_t first, std::int32_t count) {
+    std::vector<bool> copied(operand.lines.size(), false);
+    for (std::int32_t n = 0; n < operand.line_count; ++n)
+      copied[operand.line_order[static_cast<std::size_t>(n)]] = true;
+    for (std::size_t n = 0; n < operand.lines.size(); ++n) {
+      ASSERT_EQ(copied[n], static_cast<std::int32_t>(n) < operand.line_count);
+      ASSERT_EQ(copied[n], operand.lines[n].hidden >> no_line == 0);
+    }
     if (!operand.pairs) return;
     const bool along_k = operand.arrangement == Arrangement::k_fastest;
     for (std::size_t n = 0; n < operand.lines.size(); n += along_k ? 1 : 2) {

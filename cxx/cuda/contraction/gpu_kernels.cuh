@@ -69,11 +69,13 @@ struct StepOffsets {
 };
 
 /// Starts the copies of a tile to shared memory. Of the `step` contracted values `valid` exist; the
-/// others become zero. `offsets`: their offsets. `pairs`: see OperandParameters. `thread`: number of the calling one of
-/// `threads` threads. All lanes of a warp exchange offsets, so all pass through the loops equally often.
+/// others become zero. Lines that do not exist are not copied. `offsets`: their offsets. `pairs`: see
+/// OperandParameters. `thread`: number of the calling one of `threads` threads. All lanes of a warp exchange offsets,
+/// so all pass through the loops equally often.
 template <Arrangement arrangement, int count, int threads, int step>
-__device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines, bool pairs,
-                                          const StepOffsets& offsets, int valid, int thread) {
+__device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines,
+                                          const OperandParameters& operand, const StepOffsets& offsets, int valid,
+                                          int thread) {
   constexpr int stride = tile_stride(arrangement, count, step);
   if constexpr (arrangement == Arrangement::k_fastest) {
     // Neighbouring threads copy neighbouring contracted values of a line. A thread copies the same ones of each line.
@@ -84,11 +86,11 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
       const double* const here = from + offsets(value);
       double* const there = to + value;
 #pragma unroll 4
-      for (int line = thread / width; line < count; line += lines_at_once) {
+      for (int line = thread / width; line < operand.line_count; line += lines_at_once) {
         if (active) one(there + line * stride, here + lines.operand[line], value);
       }
     };
-    if (pairs) {
+    if (operand.pairs) {
       copy(
           std::integral_constant<int, step / 2>{}, [](int at) { return 2 * at; },
           [&](double* there, const double* here, int value) {
@@ -103,13 +105,13 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
     }
   } else {
     // A thread copies the same lines for each contracted value.
-    const auto copy = [&](auto width, auto first_line, auto one) {
+    const auto copy = [&](auto width, int existing, auto first_line, auto one) {
       constexpr int at_once = threads / width() > 0 ? threads / width() : 1, passes = threads < width() ? 2 : 1;
       static_assert(width() <= 2 * threads);
 #pragma unroll
       for (int pass = 0; pass < passes; ++pass) {
         const int place = thread % width() + pass * threads, first = passes == 1 ? thread / width() : 0;
-        const bool active = place < width() && first < at_once;
+        const bool active = place < existing && first < at_once;
         const int line = active ? first_line(place) : 0;
         const double* const here = from + lines.operand[line];
         double* const there = to + line;
@@ -121,13 +123,14 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
         }
       }
     };
-    if (pairs) {
+    if (operand.pairs) {
       copy(
-          std::integral_constant<int, count / 2>{}, [](int place) { return 2 * place; },
+          std::integral_constant<int, count / 2>{}, (operand.line_count + 1) / 2, [](int place) { return 2 * place; },
           [](double* there, const double* here, bool exists) { copy_async<16>(there, here, exists ? 16 : 0); });
     } else {
       copy(
-          std::integral_constant<int, count>{}, [&](int place) { return static_cast<int>(lines.order[place]); },
+          std::integral_constant<int, count>{}, operand.line_count,
+          [&](int place) { return static_cast<int>(lines.order[place]); },
           [](double* there, const double* here, bool exists) { copy_async<8>(there, here, exists ? 8 : 0); });
     }
   }
@@ -188,7 +191,7 @@ struct WarpSums {
     for (int n = 0; n < n_count; ++n)
       read_columns<of_columns>(b[n], columns, column_stride, first_column + 8 * n, k, q);
     // With many sums there are no registers for all that is read.
-    constexpr bool many_sums = m_count * n_count > 16;
+    constexpr bool many_sums = m_count * n_count > 16 && of_rows == Arrangement::k_fastest;
     if constexpr (!many_sums) after_reading();
 #pragma unroll
     for (int m = 0; m < m_count; ++m)
@@ -334,10 +337,10 @@ __global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shape
         load_next();
         double* const to = shared + ring.slot() * (row_tile + column_tile);
         ring.acquire_empty();
-        load_tile<of_rows, rows, filling_warps * 32, step>(to, of_this_row, row_lines, p.rows.pairs, row_offsets, valid,
+        load_tile<of_rows, rows, filling_warps * 32, step>(to, of_this_row, row_lines, p.rows, row_offsets, valid,
                                                            thread);
-        load_tile<of_columns, columns, filling_warps * 32, step>(to + row_tile, of_this_column, column_lines,
-                                                                 p.columns.pairs, column_offsets, valid, thread);
+        load_tile<of_columns, columns, filling_warps * 32, step>(to + row_tile, of_this_column, column_lines, p.columns,
+                                                                 column_offsets, valid, thread);
         ring.full().arrive_after_copies();
         ring.advance();
       }

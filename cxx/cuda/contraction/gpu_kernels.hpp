@@ -17,6 +17,7 @@ struct OperandParameters {
   const std::int32_t* k;
   const std::uint16_t* k_order;
   TileGrid grid;
+  std::int32_t line_count;
   bool pairs;  ///< 16 bytes are copied at once
 };
 
