@@ -81,13 +81,14 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
     // Neighbouring threads copy neighbouring contracted values of a line. A thread copies the same ones of each line.
     const auto copy = [&](auto per_line, auto value_of, auto one) {
       constexpr int width = per_line(), lines_at_once = threads / width;
-      const bool active = thread < lines_at_once * width;
+      const int first = thread / width, existing = first < lines_at_once ? operand.line_count : 0;
       const int value = value_of(thread % width);
       const double* const here = from + offsets(value);
       double* const there = to + value;
-#pragma unroll 4
-      for (int line = thread / width; line < operand.line_count; line += lines_at_once) {
-        if (active) one(there + line * stride, here + lines.operand[line], value);
+#pragma unroll 8
+      for (int n = 0; n < count; n += lines_at_once) {
+        const int line = n + first;
+        if (line < existing) one(there + line * stride, here + lines.operand[line], value);
       }
     };
     if (operand.pairs) {
@@ -115,7 +116,7 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
         const int line = active ? first_line(place) : 0;
         const double* const here = from + lines.operand[line];
         double* const there = to + line;
-#pragma unroll 4
+#pragma unroll 8
         for (int n = 0; n < step; n += at_once) {
           const int value = n + first;
           const std::int32_t offset = offsets(min(value, step - 1));
