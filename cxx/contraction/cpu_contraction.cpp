@@ -10,6 +10,7 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/contraction/box_copy.hpp"
+#include "cxx/contraction/small_products.hpp"
 
 namespace trifuse::contraction {
 
@@ -262,6 +263,7 @@ void CpuContraction::prepare(int threads) {
 void CpuContraction::run(double alpha, const double* a, const double* b, double beta, double* c) const {
   if (contraction_.empty_result()) return;
   if (!has_products_ || alpha == 0.0) return scale(contraction_, beta, c);
+  if (plan_.loops) return multiply_by_loops(plan_, threads_, alpha, {a, b}, beta, c);
   Run(plan_, threads_, alpha, {a, b}, beta, c).all();
 }
 
