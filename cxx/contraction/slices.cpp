@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -306,25 +305,6 @@ double bytes_on_device(const Slices& slices) {
   double sum = 0.0;
   for (const Tensor t : tensors) sum += sizeof(double) * elements(part, t) * (slices.cuts_tensor(t) ? 2.0 : 1.0);
   return sum;
-}
-
-Contraction packed(const Contraction& contraction) {
-  Contraction found = contraction;
-  for (const Tensor t : tensors) {
-    std::vector<std::size_t> order(found.indices.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
-      return std::abs(contraction.indices[x].stride[t]) < std::abs(contraction.indices[y].stride[t]);
-    });
-    std::int64_t stride = 1;
-    for (const std::size_t n : order) {
-      Index& index = found.indices[n];
-      if (index.stride[t] == 0) continue;
-      index.stride[t] = stride;
-      stride *= index.extent;
-    }
-  }
-  return found;
 }
 
 }

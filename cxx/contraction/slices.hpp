@@ -68,8 +68,4 @@ Slices slices_for_memory(const Contraction& contraction, std::int64_t memory);
 /// Returns the bytes of device memory that slices_for_memory() counts.
 double bytes_on_device(const Slices& slices);
 
-/// Returns the same contraction of tensors without gaps. The axes of each tensor keep the order of their strides; an
-/// index of an input with the stride 0 keeps it.
-Contraction packed(const Contraction& contraction);
-
 }

@@ -125,14 +125,5 @@ TEST(Slices, TooLittleMemoryIsRefused) {
   expect_failure<UsageError>([&] { slices_for_memory(product, 1000); }, "With 1000 bytes of memory on a GPU");
 }
 
-TEST(Slices, PackedTensorsHaveNoGaps) {
-  const Contraction product =
-      describe("xab,xbc->axc", {{2, 3, 4}, {-100, 0, 5}}, {{2, 4, 5}, {}}, Layout{{3, 2, 5}, {1, 90, 6}});
-  const Contraction found = packed(product);
-  const Index x{"x", IndexClass::batch, 2, {4, 20, 15}}, a{"a", IndexClass::external_a, 3, {0, 0, 1}},
-      b{"b", IndexClass::contracted, 4, {1, 5, 0}}, c{"c", IndexClass::external_b, 5, {0, 1, 3}};
-  EXPECT_EQ(found.indices, (std::vector<Index>{x, a, b, c}));
-}
-
 }
 }
