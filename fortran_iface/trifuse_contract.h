@@ -66,8 +66,8 @@ void trifuse_contract_on_gpus(trifuse_status* status, const char* expression, do
  * cudaStream_t of this GPU; null: CUDA's default stream. All other parameters are those of trifuse_contract.
  *
  * The first call with a contraction plans it. The plans of the last 16 different calls are kept, together with some
- * memory of the GPU for partial sums; trifuse_release_memory drops them. The current GPU of the thread is the same
- * afterwards.
+ * memory of the GPU for partial sums; trifuse_release_memory drops them. CUDA graphs cannot capture the call. The
+ * current GPU of the thread is the same afterwards.
  *
  * Fails as trifuse_contract does; with TRIFUSE_BAD_USAGE also if there is no such GPU or if Trifuse was built without
  * CUDA; with TRIFUSE_BAD_SYSTEM if the GPU has failed or has too little memory. */

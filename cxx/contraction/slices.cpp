@@ -295,7 +295,7 @@ Slices slices_for_memory(const Contraction& contraction, std::int64_t memory) {
     throw UsageError(fmt::format(
         "With {} bytes of memory on a GPU, a contraction would have too many slices; give more memory.", memory));
   }
-  constexpr double bytes_of_slice = 64 << 20, most_series = 16.0;
+  constexpr double bytes_of_slice = 64 << 20, most_series = 32.0;
   search.divide(std::min(most_series, bytes(contraction, false) / bytes_of_slice));
   return search.result();
 }

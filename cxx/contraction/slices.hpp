@@ -58,9 +58,9 @@ std::vector<Slice> slice_to_reach(const Contraction& contraction, std::int64_t m
 /// device once.
 ///
 /// External and batch indices are cut such that few bytes move, contracted indices only if otherwise the slices do
-/// not fit or more than twice as many bytes move. Large tensors are cut into at least about 16 slices even if they fit,
-/// so that copies and computing overlap and several devices have work. The slices depend on `memory` but not on the
-/// number of devices.
+/// not fit or more than twice as many bytes move. Large tensors are cut into up to about 32 slices of 64 MiB even if
+/// they fit, so that copies and computing overlap and several devices have work. The slices depend on `memory` but not
+/// on the number of devices.
 ///
 /// `contraction`: in the canonical form. Throws UsageError if `memory` is too small.
 Slices slices_for_memory(const Contraction& contraction, std::int64_t memory);

@@ -111,9 +111,8 @@ TEST(Slices, FewBytesMove) {
   EXPECT_EQ(small.series(), 1);
   // Everything fits, but copies shall overlap with computing.
   const Slices fits = slices(square, 100 * gigabyte);
-  EXPECT_GE(fits.series(), 16);
-  EXPECT_EQ(fits.length(), 1);
-  EXPECT_EQ(fits.text(), "16 slices: 2504 of i");
+    EXPECT_EQ(fits.length(), 1);
+  EXPECT_EQ(fits.text(), "32 slices: 1256 of i");
   // A small contraction is one slice.
   EXPECT_EQ(slices(describe("ik,kj->ij", {{100, 100}, {}}, {{100, 100}, {}}), gigabyte).text(), "1 slice");
   // Nothing to multiply.

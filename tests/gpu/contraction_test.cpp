@@ -26,7 +26,7 @@ class ContractionOfHost : public testing::OnGpu {
   static int threads() { return std::min(4, available_threads()); }
 };
 
-double terms_of(const Contraction& contraction) {
+double length_of_sum(const Contraction& contraction) {
   double terms = 1.0;
   for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
   return terms;
@@ -74,7 +74,7 @@ TEST_F(ContractionOfHost, RandomContractionsAreThoseOfTheLoops) {
     const std::int64_t memory = static_cast<std::int64_t>(bytes(random.contraction, false)) / random.number(1, 8) + 48;
     const HostContraction contraction(random.contraction, {0}, memory, 1);
     contraction.run(alpha, random.first(A), random.first(B), beta, random.first(C, found));
-    expect_close(found, expected, terms_of(random.contraction),
+    expect_close(found, expected, length_of_sum(random.contraction),
                  std::to_string(seed) + " " + random.expression + ": " + contraction.text());
   }
 }
@@ -85,7 +85,7 @@ TEST_F(ContractionOfHost, SlicesOfEveryKind) {
     std::vector<double> expected = product.run({0}, 0, threads());
     for (const int parts : {2, 5, 20}) {
       const std::int64_t memory = product.bytes_of_all() / parts;
-      expect_close(product.run({0}, memory, threads()), expected, terms_of(product.contraction),
+      expect_close(product.run({0}, memory, threads()), expected, length_of_sum(product.contraction),
                    HostContraction(product.contraction, {0}, memory, 1).text());
     }
   }

@@ -21,6 +21,12 @@ namespace trifuse::contraction {
 
 namespace {
 
+using trifuse::gpu::CurrentDevice;
+using trifuse::gpu::DeviceArray;
+using trifuse::gpu::Event;
+using trifuse::gpu::PinnedArray;
+using trifuse::gpu::Stream;
+
 /// Elements that are copied at once between a GPU and the host.
 constexpr std::int64_t part_elements = std::int64_t{1} << 22;
 
@@ -30,8 +36,8 @@ std::size_t bytes_of(std::int64_t elements) {
 
 /// A pinned buffer.
 struct Buffer {
-  gpu::PinnedArray<double> memory;
-  gpu::Event copied{cudaEventDisableTiming};  ///< passes when the last copy from or to the buffer has ended
+  PinnedArray<double> memory;
+  Event copied{cudaEventDisableTiming};  ///< passes when the last copy from or to the buffer has ended
 };
 using Buffers = std::array<Buffer, 3>;
 
@@ -97,8 +103,8 @@ class Worker {
     for (const Tensor t : {A, B}) {
       for (Place& place : operands_[t] = std::vector<Place>(places(t))) place.memory.reserve(size(t));
     }
-    results_ = std::vector<gpu::DeviceArray<double>>(places(C));
-    for (gpu::DeviceArray<double>& result : results_) result.reserve(size(C));
+    results_ = std::vector<DeviceArray<double>>(places(C));
+    for (DeviceArray<double>& result : results_) result.reserve(size(C));
   }
 
   /// Puts the slices of a series on the GPU, and finishes the series before.
@@ -129,10 +135,10 @@ class Worker {
  private:
   /// Room for a slice of an operand.
   struct Place {
-    gpu::DeviceArray<double> memory;
-    std::vector<std::int64_t> holds;            ///< offset and extents of the slice; empty: none
-    gpu::Event copied{cudaEventDisableTiming};  ///< passes when the slice is there
-    gpu::Event used{cudaEventDisableTiming};    ///< passes when the work that reads it has ended
+    DeviceArray<double> memory;
+    std::vector<std::int64_t> holds;       ///< offset and extents of the slice; empty: none
+    Event copied{cudaEventDisableTiming};  ///< passes when the slice is there
+    Event used{cudaEventDisableTiming};    ///< passes when the work that reads it has ended
   };
 
   /// Starts to copy a slice of an operand, unless the GPU has it.
@@ -173,16 +179,16 @@ class Worker {
   const Slices& slices_;
   const Numbers& numbers_;
   int device_, threads_;
-  std::array<std::vector<Place>, 2> operands_;     ///< [A, B][place]
-  std::vector<gpu::DeviceArray<double>> results_;  ///< places of C, used in turns
+  std::array<std::vector<Place>, 2> operands_;  ///< [A, B][place]
+  std::vector<DeviceArray<double>> results_;    ///< places of C, used in turns
   std::size_t turn_ = 0;
   std::vector<std::pair<Contraction, GpuContraction>> planned_;
   Buffers operand_buffers_, result_buffers_;
   std::int64_t next_buffer_ = 0;
-  gpu::Event computed_{cudaEventDisableTiming};
+  Event computed_{cudaEventDisableTiming};
   std::optional<Download> pending_;
   // These wait for their work when they are destroyed, before the memory is.
-  gpu::Stream uploads_, computing_, downloads_;
+  Stream uploads_, computing_, downloads_;
 };
 
 /// Calls `body(n)` for each device on a thread of its own, whose current device it is.
@@ -191,7 +197,7 @@ void on_devices(const std::vector<int>& devices, const Body& body) {
   // The calling thread keeps its current device, so it makes no call.
   on_new_threads(devices.size() + 1, [&](std::size_t n) {
     if (n == 0) return;
-    const gpu::CurrentDevice current(devices[n - 1]);
+    const CurrentDevice current(devices[n - 1]);
     body(n - 1);
   });
 }
@@ -226,10 +232,10 @@ void HostContraction::run(double alpha, const double* a, const double* b, double
       worker.finish();
     } catch (const DeviceMemoryError&) {
       next = slices_.series();  // the others need not go on
-      throw DeviceMemoryError(
-          fmt::format("GPU {} has too little free memory for a contraction whose tensors take {:.2f} GB of it; give a "
-                      "smaller limit of memory.",
-                      devices_[n], bytes_on_device(slices_) * 1e-9));
+      throw DeviceMemoryError(fmt::format(
+          "GPU {} or the host has too little free memory for a contraction whose slices take {:.2f} GB of the "
+          "GPU; give a smaller limit of memory.",
+          devices_[n], bytes_on_device(slices_) * 1e-9));
     } catch (...) {
       next = slices_.series();
       throw;

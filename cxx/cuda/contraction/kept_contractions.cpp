@@ -17,6 +17,9 @@ namespace trifuse::contraction {
 
 namespace {
 
+using trifuse::gpu::CurrentDevice;
+using trifuse::gpu::Event;
+
 /// A planned contraction for one stream.
 struct Kept {
   Kept(const Contraction& form, int device_number, void* of_stream)
@@ -43,7 +46,7 @@ struct Kept {
   void* stream;
   std::mutex mutex;
   GpuContraction plan;
-  gpu::Event ended{cudaEventDisableTiming};  ///< passes when the last run has ended
+  Event ended{cudaEventDisableTiming};  ///< passes when the last run has ended
 };
 
 /// The plans, the last used one first.
@@ -94,7 +97,7 @@ void start_contraction(const Contraction& contraction, int device, double alpha,
   }
   const Contraction form = canonical_form(contraction);
   std::shared_ptr<Kept> plan = plans().find(form, device, stream);
-  const gpu::CurrentDevice current(device);
+  const CurrentDevice current(device);
   if (plan == nullptr) {
     plan = std::make_shared<Kept>(form, device, stream);
     plans().add(plan);
