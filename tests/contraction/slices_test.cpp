@@ -111,7 +111,7 @@ TEST(Slices, FewBytesMove) {
   EXPECT_EQ(small.series(), 1);
   // Everything fits, but copies shall overlap with computing.
   const Slices fits = slices(square, 100 * gigabyte);
-    EXPECT_EQ(fits.length(), 1);
+  EXPECT_EQ(fits.length(), 1);
   EXPECT_EQ(fits.text(), "32 slices: 1256 of i");
   // A small contraction is one slice.
   EXPECT_EQ(slices(describe("ik,kj->ij", {{100, 100}, {}}, {{100, 100}, {}}), gigabyte).text(), "1 slice");
