@@ -14,8 +14,6 @@ namespace trifuse::contraction {
 
 namespace {
 
-constexpr std::array tensors = {A, B, C};
-
 bool is_contracted(const Index& index) {
   return index.index_class == IndexClass::contracted;
 }
@@ -166,7 +164,7 @@ class MemorySearch {
   /// Returns the bytes of two slices on a device. `twice`: counts each tensor twice, also one that is not cut.
   double bytes(const Steps& steps, bool twice) const {
     double sum = 0.0;
-    for (const Tensor t : tensors) {
+    for (const Tensor t : {A, B, C}) {
       double part = sizeof(double);
       bool two = twice;
       for (std::size_t n = 0; n < steps.size(); ++n) {
@@ -251,7 +249,7 @@ Slice Slices::slice(std::int64_t series, std::int64_t n) const {
     std::int64_t& number = is_contracted(index) ? n : series;
     const std::int64_t first = number % ranges * cuts_[k].step;
     number /= ranges;
-    for (const Tensor t : tensors) found.offset[t] += first * index.stride[t];
+    for (const Tensor t : {A, B, C}) found.offset[t] += first * index.stride[t];
     index.extent = std::min(cuts_[k].step, index.extent - first);
   }
   return found;
@@ -276,7 +274,7 @@ std::string Slices::text() const {
 std::vector<Slice> slice_to_reach(const Contraction& contraction, std::int64_t most_elements) {
   Steps steps = whole(contraction);
   if (!contraction.empty_result()) {
-    for (const Tensor t : tensors) {
+    for (const Tensor t : {A, B, C}) {
       if (t == C || !contraction.empty_sum()) Reach(contraction, t, steps).limit(most_elements);
     }
   }
@@ -303,7 +301,7 @@ Slices slices_for_memory(const Contraction& contraction, std::int64_t memory) {
 double bytes_on_device(const Slices& slices) {
   const Contraction part = slices.slice(0, 0).contraction;
   double sum = 0.0;
-  for (const Tensor t : tensors) sum += sizeof(double) * elements(part, t) * (slices.cuts_tensor(t) ? 2.0 : 1.0);
+  for (const Tensor t : {A, B, C}) sum += sizeof(double) * elements(part, t) * (slices.cuts_tensor(t) ? 2.0 : 1.0);
   return sum;
 }
 
