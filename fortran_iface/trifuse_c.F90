@@ -374,17 +374,22 @@ contains
     character(len=*), intent(in) :: name
     character(len=*), intent(in), optional :: text
     logical :: cut
-    character(len=:), allocatable :: sentence
     cut = .false.
     if (.not. present(text)) return
     ! Blanks and null characters after the first null character are no part of the text.
     if (index(text, c_null_char) > 0) cut = verify(text(index(text, c_null_char):), c_null_char//" ") > 0
     if (.not. cut) return
-    sentence = name//" contains a null character, char(0), at which C cuts it off; remove this character."
+    call refuse(status, name//" contains a null character, char(0), at which C cuts it off; remove this character.")
+  end function is_cut
+
+  !> Sets the status of a call that is not possible.
+  subroutine refuse(status, sentence)
+    type(trifuse_status), intent(inout) :: status
+    character(len=*), intent(in) :: sentence
     status%code = trifuse_bad_usage
     status%message = c_null_char
     status%message(:len(sentence) + 1) = terminated(sentence)
-  end function is_cut
+  end subroutine refuse
 
   !> Returns `text` without trailing blanks and with a null character at the end.
   function terminated(text) result(characters)

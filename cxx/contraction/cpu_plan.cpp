@@ -127,6 +127,9 @@ class Candidate {
     return batches * time * nanosecond / efficiency();
   }
 
+  /// Predicts the time of a plan with `loops`.
+  double seconds_of_loops() const { return 0.0; }
+
  private:
   static double count(std::int64_t n) { return static_cast<double>(n); }
 
@@ -234,8 +237,10 @@ class Search {
     for (const bool swapped : {false, true}) {
       plan.row_operand = swapped ? B : A;
       plan.column_operand = swapped ? A : B;
-      for (const IndexSpace& rows : swapped ? of_b : of_a) {
-        for (const IndexSpace& columns : swapped ? of_a : of_b) {
+      const std::vector<IndexSpace>&of_rows = swapped ? of_b : of_a, &of_columns = swapped ? of_a : of_b;
+      try_loops(plan, of_rows.front(), of_columns.front(), of_k.front());
+      for (const IndexSpace& rows : of_rows) {
+        for (const IndexSpace& columns : of_columns) {
           for (const IndexSpace& k : of_k) {
             plan.rows = rows;
             plan.columns = columns;
@@ -248,6 +253,20 @@ class Search {
   }
 
  private:
+  /// Loops suit small matrices, all of which fit into the first cache.
+  void try_loops(CpuPlan plan, const IndexSpace& rows, const IndexSpace& columns, const IndexSpace& k) {
+    constexpr std::int64_t cache = 4096;  // elements
+    const std::int64_t m = rows.size(), n = columns.size(), x = k.size();
+    if (x > longest_loop || m > cache || n > cache || m * x + n * x + m * n > cache) return;
+    plan.loops = true;
+    plan.rows = rows;
+    plan.columns = columns;
+    plan.k = k;
+    plan.batch_on_threads = true;
+    plan.predicted_seconds = Candidate(plan).seconds_of_loops();
+    visit_(std::as_const(plan));
+  }
+
   void try_packing(CpuPlan& plan) {
     for (unsigned bits = 0; bits < 8; ++bits) {
       plan.packs_rows = (bits & 1U) != 0;
@@ -342,6 +361,11 @@ std::int64_t bytes_of_thread(const CpuPlan& plan) {
 std::string text_of(const CpuPlan& plan) {
   const auto treated = [](bool copied) { return copied ? "packed" : "in place"; };
   constexpr std::array<char, 3> name = {'A', 'B', 'C'};
+  if (plan.loops) {
+    return fmt::format("rows of {}, columns of {}, {} batches of {} x {} x {} by loops, {:.3g} s predicted",
+                       name[plan.row_operand], name[plan.column_operand], plan.batch.size(), plan.rows.size(),
+                       plan.columns.size(), plan.k.size(), plan.predicted_seconds);
+  }
   return fmt::format(
       "rows of {} {}, columns of {} {}, result {}, {} batches of {} x {} x {} in blocks of {} x {} x {}, {:.3g} s "
       "predicted",

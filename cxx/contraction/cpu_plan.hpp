@@ -22,6 +22,7 @@ namespace trifuse::contraction {
 ///             for each block of the columns
 ///               one DGEMM                 into C, or into the memory of the thread and then into C
 struct CpuPlan {
+  bool loops = false;         ///< each batch is multiplied by loops of ours: no blocks, no packing, no DGEMM
   Tensor row_operand = A;     ///< the operand with the external indices of `rows`: A or B
   Tensor column_operand = B;  ///< the other one
   IndexSpace batch;           ///< one block for each combination
@@ -34,6 +35,9 @@ struct CpuPlan {
   bool batch_on_threads = false;   ///< a thread computes a batch alone
   double predicted_seconds = 0.0;  ///< on one thread, in units of a typical core; good for comparisons only
 };
+
+/// Most contracted combinations of a plan with `loops`.
+inline constexpr std::int64_t longest_loop = 256;
 
 /// Sizes to which plans keep. Tests make them small.
 struct CpuLimits {

@@ -166,20 +166,6 @@ void expect_separate_elements(const std::vector<Index>& indices) {
   }
 }
 
-bool in_tensor(const Index& index, Tensor tensor) {
-  switch (index.index_class) {
-    case IndexClass::batch:
-      return true;
-    case IndexClass::external_a:
-      return tensor != B;
-    case IndexClass::external_b:
-      return tensor != A;
-    case IndexClass::contracted:
-      return tensor != C;
-  }
-  return false;
-}
-
 /// Returns true if `fast` continues `slow` without a gap in each tensor, so that both are one index.
 bool one_index(const Index& slow, const Index& fast) {
   std::int64_t extent = 0;
@@ -201,6 +187,20 @@ bool fuse_a_pair(std::vector<Index>& indices) {
   return false;
 }
 
+}
+
+bool in_tensor(const Index& index, Tensor tensor) {
+  switch (index.index_class) {
+    case IndexClass::batch:
+      return true;
+    case IndexClass::external_a:
+      return tensor != B;
+    case IndexClass::external_b:
+      return tensor != A;
+    case IndexClass::contracted:
+      return tensor != C;
+  }
+  return false;
 }
 
 std::vector<Index> Contraction::of_class(IndexClass index_class) const {

@@ -91,6 +91,23 @@ class IndexSpace {
     return found;
   }
 
+  /// Calls `body(offset)` for each combination. `offset`: [Tensor], the offset of the combination.
+  template <typename Body>
+  void for_each(const Body& body) const {
+    std::array<std::int64_t, max_indices> value{};
+    std::array<std::int64_t, 3> offset = offset_;
+    for (std::size_t axis = count_ + 1; axis > 0;) {
+      body(static_cast<const std::array<std::int64_t, 3>&>(offset));
+      for (axis = count_; axis > 0; --axis) {
+        const Axis& moved = axes_[axis - 1];
+        const bool last = ++value[axis - 1] == moved.extent;
+        for (const Tensor t : {A, B, C}) offset[t] += moved.stride[t] * (last ? 1 - moved.extent : 1);
+        if (!last) break;
+        value[axis - 1] = 0;
+      }
+    }
+  }
+
   static std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
  private:

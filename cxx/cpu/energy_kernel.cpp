@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "cxx/cpu/vector_clones.hpp"
+#include "cxx/base/vector_clones.hpp"
 #include "cxx/triples/energy.hpp"
 
 namespace trifuse {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "cxx/cpu/vector_clones.hpp"
+#include "cxx/base/vector_clones.hpp"
 
 namespace trifuse {
 

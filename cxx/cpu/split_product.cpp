@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "cxx/cpu/vector_clones.hpp"
+#include "cxx/base/vector_clones.hpp"
 
 namespace trifuse {
 

@@ -10,12 +10,13 @@ import pathlib
 import re
 import sys
 
-HEADERS = ("trifuse.h", "trifuse_arrays.h", "trifuse_mpi.h")
-MODULES = ("trifuse_c.F90", "trifuse.F90", "trifuse_dense.F90", "trifuse_mpi.F90")
+HEADERS = ("trifuse.h", "trifuse_arrays.h", "trifuse_contract.h", "trifuse_mpi.h")
+MODULES = ("trifuse_c.F90", "trifuse.F90", "trifuse_dense.F90", "trifuse_contraction.F90", "trifuse_mpi.F90")
 # The type of an array follows from the Fortran type, and the structures of arrays have a Fortran type of their own.
 CONSTANTS_OF_C = {"trifuse_float64", "trifuse_int32", "trifuse_int64"}
 STRUCTURES = {"trifuse_status": "trifuse_status", "trifuse_tile": "trifuse_tile", "trifuse_description": "trifuse_description",
-              "trifuse_witness": "c_witness", "trifuse_array": "c_array", "trifuse_arrays": "c_arrays"}
+              "trifuse_witness": "c_witness", "trifuse_array": "c_array", "trifuse_arrays": "c_arrays",
+              "trifuse_layout": "c_layout"}
 
 
 def without_comments(text):

@@ -37,7 +37,7 @@ class Trifuse(CMakePackage, CudaPackage):
         when="+mpi",
         description="Processes share operands in Global Arrays, not in windows of MPI",
     )
-    variant("fortran", default=True, description="Fortran modules trifuse and trifuse_dense")
+    variant("fortran", default=True, description="Fortran modules")
     variant("shared", default=True, description="Shared library")
 
     generator("ninja")
