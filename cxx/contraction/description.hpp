@@ -82,6 +82,7 @@ Contraction describe(std::string_view expression, const Layout& a, const Layout&
 /// Returns an equal contraction with as few indices as possible, from which executors plan.
 ///
 /// - Indices of the extent 1 are absent.
+/// - A batch index with the stride 0 in an operand is an external index of the other operand.
 /// - Two indices of one class are one index if they follow each other without a gap in each tensor that has them.
 /// - The indices are in the order of their classes: batch, external_a, external_b, contracted. Inside a class the
 ///   strides in C descend; those of contracted indices descend in A.

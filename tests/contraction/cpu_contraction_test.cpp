@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "cxx/contraction/cpu_contraction.hpp"
 #include "cxx/contraction/reference.hpp"
@@ -37,6 +38,13 @@ double terms_of(const Contraction& contraction) {
   double terms = 1.0;
   for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
   return terms;
+}
+
+/// Returns numbers for all elements of a tensor without gaps.
+std::vector<double> some_numbers(const Contraction& contraction, Tensor tensor) {
+  std::vector<double> numbers(static_cast<std::size_t>(elements(contraction, tensor)));
+  for (std::size_t n = 0; n < numbers.size(); ++n) numbers[n] = std::sin(static_cast<double>(n + 7 * tensor));
+  return numbers;
 }
 
 /// Compares one random contraction with the loops: the chosen plan, and a random plan with small limits.
@@ -84,12 +92,8 @@ TEST(CpuContraction, TccgContractionsAreThoseOfTheLoops) {
   for (const TccgContraction& entry : tccg_contractions()) {
     const TccgLayouts layouts = layouts_of(entry, 1e-4);
     const Contraction contraction = describe(entry.expression, layouts[A], layouts[B], layouts[C]);
-    std::vector<double> a(static_cast<std::size_t>(elements(contraction, A))),
-        b(static_cast<std::size_t>(elements(contraction, B))),
-        c(static_cast<std::size_t>(elements(contraction, C)), nan);
-    for (std::size_t n = 0; n < a.size(); ++n) a[n] = std::sin(static_cast<double>(n));
-    for (std::size_t n = 0; n < b.size(); ++n) b[n] = std::cos(static_cast<double>(n));
-    std::vector<double> expected = c;
+    const std::vector<double> a = some_numbers(contraction, A), b = some_numbers(contraction, B);
+    std::vector<double> c(static_cast<std::size_t>(elements(contraction, C)), nan), expected = c;
     contract_by_loops(contraction, 1.0, a.data(), b.data(), 0.0, expected.data());
     const CpuContraction planned(contraction, 2);
     planned.run(1.0, a.data(), b.data(), 0.0, c.data());
@@ -97,12 +101,33 @@ TEST(CpuContraction, TccgContractionsAreThoseOfTheLoops) {
   }
 }
 
+TEST(CpuContraction, SmallProductsOfABatch) {
+  constexpr std::int64_t batches = 600;
+  for (const char* const expression : {"xik,xkj->xij", "xki,xjk->jxi", "ki,xkj->xij"}) {
+    for (const std::int64_t n : {1, 2, 3, 5, 8, 11, 20}) {
+      const auto layout = [&](std::string_view letters) {
+        Layout of;
+        for (const char letter : letters)
+          of.extents.push_back(letter == 'x' ? batches : letter == 'i' ? n : letter == 'k' ? n + 1 : n + 2);
+        return of;
+      };
+      const std::string_view text = expression;
+      const std::size_t comma = text.find(',');
+      const Contraction contraction = describe(text, layout(text.substr(0, comma)), layout(text.substr(comma + 1, 3)));
+      const std::vector<double> a = some_numbers(contraction, A), b = some_numbers(contraction, B);
+      std::vector<double> c = some_numbers(contraction, C), expected = c;
+      contract_by_loops(contraction, 0.5, a.data(), b.data(), -1.0, expected.data());
+      const CpuContraction planned(contraction, n % 2 == 0 ? 2 : 1);
+      planned.run(0.5, a.data(), b.data(), -1.0, c.data());
+      expect_equal(c, expected, terms_of(contraction), std::string(expression) + ": " + planned.text());
+      EXPECT_TRUE(n == 1 || plan_for_cpu(canonical_form(contraction)).loops) << planned.text();
+    }
+  }
+}
+
 TEST(CpuContraction, SameBitsOnAnyNumberOfThreads) {
   const Contraction contraction = describe("eafb,dfce->abcd", {{12, 20, 17, 16}, {}}, {{19, 17, 15, 12}, {}});
-  std::vector<double> a(static_cast<std::size_t>(elements(contraction, A))),
-      b(static_cast<std::size_t>(elements(contraction, B)));
-  for (std::size_t n = 0; n < a.size(); ++n) a[n] = std::sin(static_cast<double>(n));
-  for (std::size_t n = 0; n < b.size(); ++n) b[n] = std::cos(static_cast<double>(n));
+  const std::vector<double> a = some_numbers(contraction, A), b = some_numbers(contraction, B);
   std::vector<double> first;
   for (const int threads : {1, 2, 3}) {
     std::vector<double> c(static_cast<std::size_t>(elements(contraction, C)));
