@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cxx/contraction/description.hpp"
+#include "cxx/contraction/gpu_plan.hpp"
 
 namespace trifuse::contraction {
 
@@ -12,13 +13,14 @@ namespace trifuse::contraction {
 ///     GpuContraction contraction(describe("aebf,dfce->abcd", {{10, 30, 10, 30}}, {{10, 30, 10, 30}}), 0);
 ///     contraction.start(1.0, a, b, 0.0, c, nullptr);
 ///
-/// All runs on GPUs of the same model give the same bits, if the addresses of the tensors are multiples of 16 bytes.
-/// Other addresses may need another plan.
+/// All runs on GPUs of the same model give the same bits.
 class GpuContraction {
  public:
   /// Plans a contraction. `device`: number of a visible GPU, see visible_devices(); it becomes the current one of the
   /// calling thread. Throws UsageError if there is no such GPU or the program was built without CUDA, and DeviceError.
   GpuContraction(const Contraction& contraction, int device);
+  /// The same with a plan of candidates_for_gpu() for this contraction, which must be in the canonical form.
+  GpuContraction(const Contraction& contraction, const GpuPlan& plan, int device);
   ~GpuContraction();
   GpuContraction(GpuContraction&&) noexcept;
   GpuContraction& operator=(GpuContraction&&) noexcept;
@@ -39,5 +41,8 @@ class GpuContraction {
   class Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
+
+/// Returns what plans must know of a visible GPU. Throws UsageError in a build without CUDA, and DeviceError.
+GpuModel gpu_model(int device);
 
 }

@@ -2,12 +2,15 @@
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 
-/// Replaces gpu_contraction.cu in a build without CUDA.
+/// Replaces gpu_contraction.cpp in a build without CUDA.
 namespace trifuse::contraction {
 
 class GpuContraction::Implementation {};
 
 GpuContraction::GpuContraction(const Contraction&, int) {
+  throw UsageError(why_no_devices());
+}
+GpuContraction::GpuContraction(const Contraction&, const GpuPlan&, int) {
   throw UsageError(why_no_devices());
 }
 GpuContraction::~GpuContraction() = default;
@@ -20,6 +23,10 @@ void GpuContraction::start(double, const double*, const double*, double, double*
 
 std::string GpuContraction::text() const {
   return {};
+}
+
+GpuModel gpu_model(int) {
+  throw UsageError(why_no_devices());
 }
 
 }

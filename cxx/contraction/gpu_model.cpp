@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+
+#include "cxx/contraction/gpu_choice.hpp"
+
+namespace trifuse::contraction {
+
+namespace {
+
+constexpr std::array<std::int32_t, 19> tile_extents = {1,  2,  3,  4,  6,  8,  9,  12,  16, 18,
+                                                       24, 32, 36, 48, 64, 72, 96, 104, 128};
+/// Indices of a side that a tile may divide; the others have one value in a tile.
+constexpr std::size_t most_divided = 4;
+/// Divisions of a side that are combined with those of the other side.
+constexpr std::size_t kept_divisions = 10;
+
+double count(std::int64_t n) {
+  return static_cast<double>(n);
+}
+
+double product_of(const std::vector<Index>& indices) {
+  double product = 1.0;
+  for (const Index& index : indices) product *= count(index.extent);
+  return product;
+}
+
+/// Returns the number of neighbours in memory in a tile, for the indices of one or two sides.
+struct Run {
+  std::int64_t length = 1;
+  std::int64_t next = 1;  ///< stride that continues the run; 0 if nothing can
+
+  void add(const std::vector<const Side*>& sides, const std::vector<const TileValues*>& values, Tensor tensor) {
+    for (bool grown = true; grown && next > 0;) {
+      grown = false;
+      for (std::size_t s = 0; s < sides.size() && !grown; ++s) {
+        for (std::size_t n = 0; n < sides[s]->indices.size(); ++n) {
+          const Index& index = sides[s]->indices[n];
+          if (index.stride[tensor] != next) continue;
+          const std::int32_t in_tile = (*values[s])[n];
+          length *= in_tile;
+          next = in_tile == index.extent ? next * index.extent : 0;
+          grown = true;
+          break;
+        }
+      }
+    }
+  }
+};
+
+/// Returns the share of the memory's rate that accesses to runs of so many doubles reach.
+double efficiency_of_run(double doubles) {
+  if (doubles < 4.0) return 0.8 * doubles / 4.0;
+  if (doubles < 8.0) return 0.80;
+  if (doubles < 16.0) return 0.90;
+  return doubles < 32.0 ? 0.96 : 1.0;
+}
+
+/// A division of a side into tiles.
+struct Division {
+  TileValues values{};
+  double coverage = 1.0;  ///< share of the lines of the tiles that exist
+  double run = 1.0;       ///< neighbours in the operand; 0 if they are along k
+  double score = 0.0;     ///< the smaller the better
+};
+
+class Divisions {
+ public:
+  Divisions(const Side& side, std::int32_t lines) : side_(side), lines_(lines) {
+    // The indices with the least strides are worth dividing.
+    std::vector<std::size_t> order(side.indices.size());
+    for (std::size_t n = 0; n < order.size(); ++n) order[n] = n;
+    const auto least = [&](std::size_t n) {
+      return std::min(std::abs(side.indices[n].stride[side.tensor]), std::abs(side.indices[n].stride[C]));
+    };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return least(x) < least(y); });
+    if (order.size() > most_divided) order.resize(most_divided);
+    divided_ = order;
+    TileValues values;
+    values.fill(1);
+    choose(0, lines, values);
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Division& x, const Division& y) { return x.score < y.score; });
+    if (found_.size() > kept_divisions) found_.resize(kept_divisions);
+  }
+  const std::vector<Division>& found() const { return found_; }
+
+ private:
+  void choose(std::size_t at, std::int32_t left, TileValues& values) {
+    if (at == divided_.size()) {
+      add(values, left);
+      return;
+    }
+    const std::int64_t extent = side_.indices[divided_[at]].extent;
+    const auto try_with = [&](std::int32_t n) {
+      values[divided_[at]] = n;
+      choose(at + 1, left / n, values);
+    };
+    for (const std::int32_t n : tile_extents) {
+      if (n > left || n >= extent) break;
+      const bool power = (n & (n - 1)) == 0;
+      if (extent % n == 0 || (power && n >= 4) || n == left) try_with(n);
+    }
+    if (extent <= left) try_with(static_cast<std::int32_t>(extent));
+    values[divided_[at]] = 1;
+  }
+  void add(const TileValues& values, std::int32_t left) {
+    if (left > 1 && std::any_of(divided_.begin(), divided_.end(), [&](std::size_t n) {
+          return side_.indices[n].extent >= values[n] * std::int64_t{left};
+        })) {
+      return;  // the tile could be larger
+    }
+    Division division;
+    division.values = values;
+    double made = lines_, real = 1.0;
+    for (std::size_t n = 0; n < side_.indices.size(); ++n) {
+      const std::int64_t extent = side_.indices[n].extent;
+      real *= count(extent);
+      made *= count((extent + values[n] - 1) / values[n]);
+    }
+    division.coverage = real / made;
+    division.score = -std::log(division.coverage);
+    if (!side_.k_fastest) {
+      Run run;
+      run.add({&side_}, {&values}, side_.tensor);
+      division.run = count(run.length);
+      division.score += 0.4 - 0.4 * efficiency_of_run(division.run);
+    }
+    if (side_.c_fastest) {
+      Run run;
+      run.add({&side_}, {&values}, C);
+      division.score += 0.6 - 0.6 * efficiency_of_run(count(run.length)) - 0.02 * std::log(count(run.length));
+    }
+    found_.push_back(division);
+  }
+
+  const Side& side_;
+  std::int32_t lines_;
+  std::vector<std::size_t> divided_;
+  std::vector<Division> found_;
+};
+
+/// Returns the share of the rate of DGEMM that a kernel reaches if nothing else limits it.
+double efficiency_of(const KernelShape& kernel) {
+  if (kernel.kind == KernelKind::plain) return 0.3;
+  if (kernel.kind == KernelKind::kept) return 0.6;
+  if (kernel.rows >= 96 && kernel.columns >= 96) return 0.95;
+  return kernel.columns >= 64 ? 0.87 : 0.7;
+}
+
+class Search {
+ public:
+  Search(const Contraction& contraction, const GpuModel& gpu) : gpu_(gpu) {
+    base_.batch = contraction.of_class(IndexClass::batch);
+    std::reverse(base_.batch.begin(), base_.batch.end());
+    base_.contracted = contracted_digits(contraction);
+    k_ = product_of(base_.contracted);
+    batch_ = product_of(base_.batch);
+    operations_ = operations(contraction);
+    for (const Tensor t : {A, B, C}) bytes_[t] = elements(contraction, t) * static_cast<double>(sizeof(double));
+    for (const Tensor t : {A, B}) sides_[t] = side_of(contraction, t);
+  }
+
+  std::vector<GpuChoice> all() {
+    for (std::size_t shape = 0; shape < kernel_shapes.size(); ++shape) {
+      const KernelShape& kernel = kernel_shapes[shape];
+      if ((kernel.kind != KernelKind::plain) != gpu_.matrix_instructions) continue;
+      for (const Tensor of_rows : {A, B}) {
+        if (kernel.kind == KernelKind::kept) {
+          add(shape, of_rows, true);
+          add(shape, of_rows, false);
+        } else {
+          add(shape, of_rows, false);
+        }
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  static Side side_of(const Contraction& contraction, Tensor tensor) {
+    Side side{tensor, contraction.of_class(tensor == A ? IndexClass::external_a : IndexClass::external_b), false,
+              false};
+    std::reverse(side.indices.begin(), side.indices.end());
+    for (const Index& index : contraction.indices) {
+      side.k_fastest = side.k_fastest || (index.index_class == IndexClass::contracted && index.stride[tensor] == 1);
+    }
+    for (const Index& index : side.indices) side.c_fastest = side.c_fastest || index.stride[C] == 1;
+    return side;
+  }
+
+  void add(std::size_t shape, Tensor of_rows, bool rows_kept) {
+    const KernelShape& kernel = kernel_shapes[shape];
+    GpuChoice choice = base_;
+    choice.shape = shape;
+    choice.rows = sides_[of_rows];
+    choice.columns = sides_[of_rows == A ? B : A];
+    choice.rows_kept = rows_kept;
+    step_ = kernel.step == 0 ? std::ceil(k_ / 8.0) * 8.0 : kernel.step;
+    if (kernel.kind == KernelKind::kept && (k_ > 96.0 || !fits(choice, kernel))) return;
+    steps_ = std::ceil(k_ / step_);
+    const Divisions rows(choice.rows, kernel.rows), columns(choice.columns, kernel.columns);
+    for (const Division& row : rows.found()) {
+      for (const Division& column : columns.found()) {
+        choice.values = {row.values, column.values};
+        choice.grid_by_operand = {false, false};
+        predict(choice, kernel, row, column);
+      }
+    }
+  }
+
+  bool fits(const GpuChoice& choice, const KernelShape& kernel) const {
+    const auto size = [&](const Side& side, std::int32_t lines) {
+      return tile_doubles(side.k_fastest ? Arrangement::k_fastest : Arrangement::line_fastest, lines,
+                          static_cast<std::int32_t>(step_));
+    };
+    const std::int64_t rows = size(choice.rows, kernel.rows), columns = size(choice.columns, kernel.columns);
+    const std::int64_t doubles = choice.rows_kept ? rows + kernel.slots * columns : columns + kernel.slots * rows;
+    return doubles * 8 <= gpu_.shared_memory;
+  }
+
+  void predict(GpuChoice& choice, const KernelShape& kernel, const Division& row, const Division& column) {
+    const double line_pairs = count(kernel.rows) * count(kernel.columns);
+    const double tiles = std::round(operations_ / (2.0 * k_) / (row.coverage * column.coverage * line_pairs));
+    const double slots = count(gpu_.multiprocessors) * kernel.ctas;
+    const double whole_waves = std::ceil(tiles / slots);
+    Run of_c;
+    of_c.add({&choice.rows, &choice.columns}, {&row.values, &column.values}, C);
+    // Time of all multiprocessors, if they were always busy.
+    const double multiply = tiles * line_pairs * steps_ * step_ * 2.0 / (gpu_.product_rate * efficiency_of(kernel));
+    const double rows_bytes = count(kernel.rows) * steps_ * step_ * 8.0;
+    const double columns_bytes = count(kernel.columns) * steps_ * step_ * 8.0;
+    double loads = tiles * (rows_bytes + columns_bytes);
+    if (kernel.kind == KernelKind::kept) loads = tiles * (choice.rows_kept ? columns_bytes : rows_bytes);
+    const double cache = loads / gpu_.cache_rate;
+    const double memory =
+        (bytes_[choice.rows.tensor] / efficiency_of_run(choice.rows.k_fastest ? 16.0 : row.run) +
+         bytes_[choice.columns.tensor] / efficiency_of_run(choice.columns.k_fastest ? 16.0 : column.run) +
+         bytes_[C] / efficiency_of_run(count(of_c.length))) /
+        gpu_.memory_rate;
+    const double busy = std::max({multiply, cache, memory}) + 0.1 * (multiply + cache + memory);
+    const double whole = busy * whole_waves * slots / tiles;
+    const double partial_bytes = 2.0 * slots * line_pairs * 8.0 * 2.0;
+    const double in_parts = busy + partial_bytes / gpu_.cache_rate + 4e-6;
+    constexpr double launch = 4e-6;
+    const bool divides = kernel.kind == KernelKind::pipelined && steps_ > 1.0 && in_parts < whole;
+    choice.ctas = static_cast<std::int32_t>(std::min(slots, divides ? tiles * steps_ : tiles));
+    choice.waves = static_cast<std::int32_t>(divides ? std::max(0.0, std::floor(tiles / slots) - 1.0) : whole_waves);
+    // A CTA that keeps a tile computes neighbouring tiles.
+    if (kernel.kind == KernelKind::kept) choice.waves = 0;
+    choice.seconds = launch + (divides ? in_parts : whole);
+    found_.push_back(choice);
+  }
+
+  const GpuModel& gpu_;
+  GpuChoice base_{};
+  std::array<Side, 2> sides_;
+  std::array<double, 3> bytes_{};
+  double k_ = 1.0, batch_ = 1.0, operations_ = 0.0, step_ = 1.0, steps_ = 1.0;
+  std::vector<GpuChoice> found_;
+};
+
+std::vector<GpuChoice> best_choices(const Contraction& contraction, const GpuModel& gpu, std::size_t most) {
+  std::vector<GpuChoice> all = Search(contraction, gpu).all();
+  const std::size_t kept = std::min(most, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                    [](const GpuChoice& x, const GpuChoice& y) { return x.seconds < y.seconds; });
+  all.resize(kept);
+  return all;
+}
+
+}
+
+GpuPlan plan_for_gpu(const Contraction& contraction, const GpuModel& gpu) {
+  return make_plan(best_choices(contraction, gpu, 1).front());
+}
+
+std::vector<GpuPlan> candidates_for_gpu(const Contraction& contraction, const GpuModel& gpu, std::size_t most) {
+  std::vector<GpuPlan> plans;
+  for (const GpuChoice& choice : best_choices(contraction, gpu, most)) plans.push_back(make_plan(choice));
+  return plans;
+}
+
+}

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cxx/contraction/description.hpp"
+#include "cxx/contraction/gpu_tiles.hpp"
+
+namespace trifuse::contraction {
+
+/// What a plan must know of a GPU.
+struct GpuModel {
+  std::int32_t multiprocessors = 132;
+  bool matrix_instructions = true;             ///< compute capability 9.0 or more
+  std::int32_t shared_memory = 232448;         ///< of a CTA, bytes
+  std::int32_t shared_memory_of_all = 233472;  ///< of a multiprocessor, bytes; a CTA takes 1024 bytes more than it uses
+  double product_rate = 57e12;                 ///< operations per second of DGEMM
+  double memory_rate = 3.0e12;                 ///< bytes per second, read and written
+  double cache_rate = 5.5e12;                  ///< bytes per second from the second-level cache
+};
+
+/// How an operand's tile is loaded.
+struct GpuOperand {
+  Tensor tensor;  ///< A or B
+  Arrangement arrangement;
+  bool pairs;  ///< 16 bytes can be copied at once if the address of the tensor allows it
+  TileGrid grid;
+  std::vector<Line> lines;                ///< [rows or columns of the shape]
+  std::vector<std::uint16_t> line_order;  ///< [rows or columns of the shape]: lines in the order of memory
+  std::vector<std::int32_t> k;            ///< [table]: offset of each contracted value in the operand
+  std::vector<std::uint16_t> k_order;     ///< [step]: contracted values of a step in the order of memory
+};
+
+/// How a GPU computes a contraction.
+struct GpuPlan {
+  std::size_t shape = 0;  ///< number in kernel_shapes
+  GpuOperand rows, columns;
+  OuterSpace batch;
+  OuterSpace outer_k;      ///< contracted indices that are not in the table of offsets
+  std::int32_t k = 1;      ///< contracted values in the table
+  bool c_pairs = false;    ///< 16 bytes can be stored at once if the address of C allows it
+  bool rows_kept = false;  ///< of KernelKind::kept: the row tile is kept
+  TileOrder order;
+  std::int32_t waves = 0;  ///< see Segments
+  std::int32_t ctas = 1;   ///< of the launch
+  double seconds = 0.0;    ///< predicted
+
+  const KernelShape& kernel() const { return kernel_shapes[shape]; }
+  /// Steps of a value of `outer_k`, and of the whole sum.
+  std::int32_t inner_steps() const {
+    const std::int32_t step = kernel().step;
+    return step == 0 ? 1 : (k + step - 1) / step;
+  }
+  std::int32_t steps() const { return inner_steps() * outer_k.size; }
+  /// Contracted values of a step, rounded up to the extent of an instruction.
+  std::int32_t step() const { return kernel().step == 0 ? (k + 7) / 8 * 8 : kernel().step; }
+  /// Shared memory of a CTA, bytes.
+  std::int64_t shared_bytes() const;
+  /// True if some tiles are computed in parts.
+  bool divides_tiles() const { return steps() > 1 && order.size() > waves * ctas; }
+};
+
+/// Largest distance between two elements of a tensor for which offsets of a plan fit into 32 bits.
+inline constexpr std::int64_t most_reach = (std::int64_t{1} << 31) - 1;
+
+/// Returns the plan with the least predicted time. `contraction`: in the canonical form, with elements in C and terms
+/// in the sum. The elements of each tensor must lie within `most_reach`.
+GpuPlan plan_for_gpu(const Contraction& contraction, const GpuModel& gpu);
+
+/// Returns the plans from which plan_for_gpu() chooses, by their predicted time. `most`: their largest number.
+std::vector<GpuPlan> candidates_for_gpu(const Contraction& contraction, const GpuModel& gpu, std::size_t most);
+
+/// Describes a plan in one line: kernel, tiles, accesses and the predicted time.
+std::string text_of(const GpuPlan& plan);
+
+}

@@ -1,0 +1,197 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cxx/contraction/description.hpp"
+
+/// How a contraction is divided into tiles for a GPU. Kernels and the tests of plans call the same functions, so a plan
+/// is tested without a GPU. All offsets are in elements and fit into 32 bits.
+namespace trifuse::contraction {
+
+/// Rows are the values of the external indices of one operand, columns those of the other. A tile has some values of
+/// each index. The last tile of an index ends with the last value, so it may reach back over values of the tile before;
+/// these are stored once.
+struct TileGrid {
+  struct Axis {
+    std::int32_t tiles;    ///< number of tiles along this index
+    std::int32_t values;   ///< values of the index in a tile
+    std::int32_t last;     ///< first value of the last tile
+    std::int32_t operand;  ///< offset from one value to the next in the operand
+    std::int32_t c;        ///< the same in C
+  };
+  std::int32_t axes = 0;
+  std::int32_t tiles = 1;  ///< product of Axis::tiles
+  std::array<Axis, max_indices> axis{};
+};
+
+/// A row or a column of a tile, counted from the first one of the tile.
+struct Line {
+  std::int32_t operand, c;  ///< offsets
+  /// Bit n: not stored if the tile is the last one along axis n. Bit `no_line`: not stored.
+  std::uint32_t hidden;
+};
+inline constexpr std::uint32_t no_line = 31;
+
+/// The first row or column of a tile.
+struct TileOrigin {
+  std::int32_t operand, c;
+  std::uint32_t hidden;  ///< lines with one of these bits in Line::hidden are not stored
+};
+
+/// Returns the origin of a tile. The first axis is the fastest.
+constexpr TileOrigin tile_origin(const TileGrid& grid, std::int32_t tile) {
+  TileOrigin origin{0, 0, 1u << no_line};
+  for (std::int32_t n = 0; n < grid.axes; ++n) {
+    const TileGrid::Axis& axis = grid.axis[static_cast<std::size_t>(n)];
+    const std::int32_t number = tile % axis.tiles;
+    tile /= axis.tiles;
+    std::int32_t first = number * axis.values;
+    if (first > axis.last) {
+      first = axis.last;
+      origin.hidden |= 1u << n;
+    }
+    origin.operand += first * axis.operand;
+    origin.c += first * axis.c;
+  }
+  return origin;
+}
+
+/// Values of indices that are not divided into tiles: batch indices, and contracted indices outside the table of
+/// offsets.
+struct OuterSpace {
+  struct Axis {
+    std::int32_t extent;
+    std::array<std::int32_t, 3> stride;  ///< [rows, columns, C]
+  };
+  std::int32_t axes = 0;
+  std::int32_t size = 1;  ///< product of the extents
+  std::array<Axis, max_indices> axis{};
+};
+
+/// Returns [rows, columns, C]: offsets of a combination of values. The first axis is the fastest.
+constexpr std::array<std::int32_t, 3> outer_offset(const OuterSpace& space, std::int32_t number) {
+  std::array<std::int32_t, 3> offset{};
+  for (std::int32_t n = 0; n < space.axes; ++n) {
+    const OuterSpace::Axis& axis = space.axis[static_cast<std::size_t>(n)];
+    const std::int32_t value = number % axis.extent;
+    number /= axis.extent;
+    for (std::size_t t = 0; t < 3; ++t) offset[t] += value * axis.stride[t];
+  }
+  return offset;
+}
+
+/// A tile of C: its row tile, its column tile and its values of the batch indices.
+struct TileNumber {
+  std::int32_t row, column, batch;
+};
+
+/// The tiles of C and their order. Groups of `group` column tiles follow each other; inside a group all column tiles of
+/// a row tile follow each other.
+struct TileOrder {
+  std::int32_t rows, columns, batch;  ///< numbers of tiles, and of combinations of batch values
+  std::int32_t group;
+
+  constexpr std::int32_t size() const { return rows * columns * batch; }
+  constexpr TileNumber at(std::int32_t number) const {
+    const std::int32_t matrix = rows * columns, inside = number % matrix, in_group = rows * group;
+    const std::int32_t first = inside / in_group * group, width = columns - first < group ? columns - first : group;
+    const std::int32_t rest = inside % in_group;
+    return {rest / width, first + rest % width, number / matrix};
+  }
+};
+
+/// A part of the sum of a tile.
+struct Segment {
+  std::int32_t tile;
+  std::int32_t begin, end;  ///< steps of the contracted indices
+  std::int32_t partial;     ///< where the part of the sum is stored; -1 if it is the whole sum
+};
+
+/// The segments of one CTA. The first tiles are computed as a whole, one for each CTA in each wave. The steps of the
+/// remaining tiles are divided evenly between the CTAs, so a CTA has at most two tiles of which it computes a part.
+class Segments {
+ public:
+  /// `tiles`, `steps`: number of tiles and of the steps of each one. `waves`: number of waves of whole tiles.
+  constexpr Segments(std::int32_t tiles, std::int32_t steps, std::int32_t waves, std::int32_t cta, std::int32_t ctas)
+      : tiles_(tiles), steps_(steps), whole_(waves * ctas), cta_(cta), ctas_(ctas), tile_(cta) {
+    if (tiles_ > whole_) {
+      next_ = begin_of(tiles_ - whole_, steps_, cta_, ctas_);
+      end_ = begin_of(tiles_ - whole_, steps_, cta_ + 1, ctas_);
+    }
+  }
+  /// Returns the next segment. Its tile is -1 after the last one.
+  constexpr Segment next() {
+    if (tile_ < whole_ && tile_ < tiles_) {
+      const Segment segment{tile_, 0, steps_, -1};
+      tile_ += ctas_;
+      return segment;
+    }
+    if (next_ >= end_) return {-1, 0, 0, -1};
+    const auto begin = static_cast<std::int32_t>(next_ % steps_);
+    const std::int64_t left = end_ - next_;
+    const std::int32_t count = left < steps_ - begin ? static_cast<std::int32_t>(left) : steps_ - begin;
+    const Segment segment{whole_ + static_cast<std::int32_t>(next_ / steps_), begin, begin + count,
+                          count == steps_ ? -1 : 2 * cta_ + (begin > 0 ? 0 : 1)};
+    next_ += count;
+    return segment;
+  }
+  /// First step of a CTA, counted over `tiles` tiles of `steps` steps.
+  static constexpr std::int64_t begin_of(std::int64_t tiles, std::int64_t steps, std::int64_t cta, std::int64_t ctas) {
+    return tiles * steps * cta / ctas;
+  }
+
+ private:
+  std::int32_t tiles_, steps_, whole_, cta_, ctas_, tile_;
+  std::int64_t next_ = 0, end_ = 0;
+};
+
+/// The arrangement of an operand's tile in shared memory.
+enum class Arrangement {
+  k_fastest,     ///< for an operand whose contiguous index is contracted
+  line_fastest,  ///< for the others
+};
+
+/// The kernels. All use FP64 matrix instructions of 16 rows and 8 columns, except `plain`.
+enum class KernelKind {
+  plain,      ///< ordinary multiply-adds; for any GPU
+  pipelined,  ///< four warps fill a ring with steps of the sum, the others multiply
+  kept,       ///< all contracted values at once; the tile of one operand is kept while tiles of the other pass
+};
+
+/// A kernel as a plan sees it.
+struct KernelShape {
+  KernelKind kind;
+  std::int32_t rows, columns;            ///< of a tile
+  std::int32_t row_warps, column_warps;  ///< warps that multiply
+  std::int32_t step;                     ///< contracted values of a step; of `kept`: 0
+  std::int32_t slots;                    ///< of the ring
+  std::int32_t ctas;                     ///< CTAs that a multiprocessor can hold
+};
+
+/// All kernels that are compiled. gpu_kernels.cuh has the same list.
+inline constexpr std::array kernel_shapes = {
+    KernelShape{KernelKind::plain, 64, 64, 8, 1, 8, 1, 4},
+    KernelShape{KernelKind::pipelined, 128, 128, 4, 2, 16, 4, 1},
+    KernelShape{KernelKind::pipelined, 96, 96, 2, 2, 16, 3, 2},
+    KernelShape{KernelKind::pipelined, 64, 64, 2, 2, 16, 4, 2},
+    KernelShape{KernelKind::pipelined, 128, 72, 4, 1, 8, 6, 2},
+    KernelShape{KernelKind::pipelined, 128, 32, 4, 1, 8, 8, 2},
+    KernelShape{KernelKind::pipelined, 128, 24, 4, 1, 8, 8, 2},
+    KernelShape{KernelKind::kept, 64, 96, 2, 2, 0, 3, 2},
+    KernelShape{KernelKind::kept, 64, 64, 2, 2, 0, 3, 3},
+    KernelShape{KernelKind::kept, 128, 48, 4, 1, 0, 3, 2},
+};
+
+/// Doubles from one line to the next, or from one contracted value to the next, of a tile in shared memory. Lanes that
+/// read a fragment then use different banks. `lines`, `k`: extents of the tile.
+constexpr std::int32_t tile_stride(Arrangement arrangement, std::int32_t lines, std::int32_t k) {
+  if (arrangement == Arrangement::line_fastest) return lines + 2;
+  return k % 16 == 8 ? k : (k + 15) / 16 * 16 + 8;
+}
+/// Size of a tile in shared memory, doubles.
+constexpr std::int32_t tile_doubles(Arrangement arrangement, std::int32_t lines, std::int32_t k) {
+  return (arrangement == Arrangement::line_fastest ? k : lines) * tile_stride(arrangement, lines, k);
+}
+
+}

@@ -1,0 +1,177 @@
+#include "cxx/cuda/contraction/gpu_contraction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cxx/base/error.hpp"
+#include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/cuda/contraction/gpu_kernels.hpp"
+#include "cxx/cuda/runtime/arrays_in_one.hpp"
+#include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/runtime/devices.hpp"
+
+namespace trifuse::contraction {
+
+namespace {
+
+using namespace gpu;
+using trifuse::gpu::ArraysInOne;
+using trifuse::gpu::DeviceArray;
+using trifuse::gpu::Stream;
+
+/// Returns what a plan must know of a GPU. Asks each GPU once.
+const GpuModel& model_of(int device) {
+  static std::mutex mutex;
+  static std::map<int, GpuModel> models;
+  const std::lock_guard lock(mutex);
+  const auto known = models.find(device);
+  if (known != models.end()) return known->second;
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    TRIFUSE_CUDA(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+  };
+  GpuModel model;
+  model.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+  model.matrix_instructions =
+      attribute(cudaDevAttrComputeCapabilityMajor) == 9 && attribute(cudaDevAttrComputeCapabilityMinor) == 0;
+  model.shared_memory = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  model.shared_memory_of_all = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  return models.emplace(device, model).first->second;
+}
+
+bool pairs_possible(const double* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % (2 * sizeof(double)) == 0;
+}
+
+Elements elements_of_c(const Contraction& contraction) {
+  Elements elements{0, 1, {}, {}};
+  for (auto index = contraction.indices.rbegin(); index != contraction.indices.rend(); ++index) {
+    if (index->index_class == IndexClass::contracted) continue;
+    elements.extent[elements.axes] = index->extent;
+    elements.stride[elements.axes++] = index->stride[C];
+    elements.size *= index->extent;
+  }
+  return elements;
+}
+
+/// A planned contraction whose tables are on the GPU.
+class Planned {
+ public:
+  explicit Planned(GpuPlan plan) : plan_(std::move(plan)), kernel_(kernel_of(plan_)) {
+    parameters_.batch = plan_.batch;
+    parameters_.outer_k = plan_.outer_k;
+    parameters_.order = plan_.order;
+    parameters_.k = plan_.k;
+    parameters_.inner_steps = plan_.inner_steps();
+    parameters_.steps = plan_.steps();
+    parameters_.waves = plan_.waves;
+    const Stream stream;
+    add(plan_.rows, parameters_.rows);
+    add(plan_.columns, parameters_.columns);
+    tables_.send(stream);
+    TRIFUSE_CUDA(cudaStreamSynchronize(stream));
+    TRIFUSE_CUDA(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(plan_.shared_bytes())));
+  }
+
+  void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
+    Parameters p = parameters_;
+    p.rows.data = plan_.rows.tensor == A ? a : b;
+    p.columns.data = plan_.columns.tensor == A ? a : b;
+    p.rows.pairs = plan_.rows.pairs && pairs_possible(p.rows.data);
+    p.columns.pairs = plan_.columns.pairs && pairs_possible(p.columns.data);
+    p.c = c;
+    p.c_pairs = plan_.c_pairs && pairs_possible(c);
+    p.alpha = alpha;
+    p.beta = beta;
+    const KernelShape& shape = plan_.kernel();
+    if (plan_.divides_tiles()) {
+      partials_.reserve(2 * static_cast<std::size_t>(plan_.ctas) * static_cast<std::size_t>(shape.rows) *
+                        static_cast<std::size_t>(shape.columns));
+      p.partials = partials_.data();
+    }
+    const int warps = shape.row_warps * shape.column_warps;
+    const auto threads = static_cast<unsigned>(32 * (warps + (shape.kind == KernelKind::pipelined ? 4 : 0)));
+    void* arguments[] = {&p};
+    TRIFUSE_CUDA(cudaLaunchKernel(kernel_, dim3(static_cast<unsigned>(plan_.ctas)), dim3(threads), arguments,
+                                  static_cast<std::size_t>(plan_.shared_bytes()), stream));
+    if (plan_.divides_tiles()) launch_add_partials(plan_, p, stream);
+  }
+
+  const GpuPlan& plan() const { return plan_; }
+
+ private:
+  void add(const GpuOperand& from, OperandParameters& to) {
+    to.grid = from.grid;
+    tables_.add(from.lines, to.lines);
+    tables_.add(from.line_order, to.line_order);
+    tables_.add(from.k, to.k);
+    tables_.add(from.k_order, to.k_order);
+  }
+
+  GpuPlan plan_;
+  const void* kernel_;
+  Parameters parameters_{};
+  ArraysInOne tables_;
+  DeviceArray<double> partials_;
+};
+
+}
+
+class GpuContraction::Implementation {
+ public:
+  Implementation(const Contraction& contraction, int device, const GpuPlan* plan)
+      : device_(device), form_(canonical_form(contraction)) {
+    if (device < 0 || device >= visible_device_count()) {
+      const std::string why = why_no_devices();
+      throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
+    }
+    TRIFUSE_CUDA(cudaSetDevice(device));
+    if (form_.empty_result() || form_.empty_sum()) return;
+    planned_.emplace(plan != nullptr ? *plan : plan_for_gpu(form_, model_of(device)));
+  }
+
+  void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
+    if (form_.empty_result()) return;
+    TRIFUSE_CUDA(cudaSetDevice(device_));
+    if (planned_ && alpha != 0.0) return planned_->start(alpha, a, b, beta, c, stream);
+    if (beta != 1.0) launch_scale(elements_of_c(form_), beta, c, stream);
+  }
+
+  std::string text() const { return planned_ ? text_of(planned_->plan()) : "c = beta c"; }
+
+ private:
+  int device_;
+  Contraction form_;
+  std::optional<Planned> planned_;
+};
+
+GpuContraction::GpuContraction(const Contraction& contraction, int device)
+    : implementation_(std::make_unique<Implementation>(contraction, device, nullptr)) {}
+GpuContraction::GpuContraction(const Contraction& contraction, const GpuPlan& plan, int device)
+    : implementation_(std::make_unique<Implementation>(contraction, device, &plan)) {}
+GpuContraction::~GpuContraction() = default;
+GpuContraction::GpuContraction(GpuContraction&&) noexcept = default;
+GpuContraction& GpuContraction::operator=(GpuContraction&&) noexcept = default;
+
+void GpuContraction::start(double alpha, const double* a, const double* b, double beta, double* c, void* stream) {
+  implementation_->start(alpha, a, b, beta, c, static_cast<cudaStream_t>(stream));
+}
+
+std::string GpuContraction::text() const {
+  return implementation_->text();
+}
+
+GpuModel gpu_model(int device) {
+  return model_of(device);
+}
+
+}

@@ -1,0 +1,390 @@
+#pragma once
+
+#include "cxx/cuda/contraction/gpu_kernels.hpp"
+#include "cxx/cuda/kernel/barriers.cuh"
+#include "cxx/cuda/kernel/instructions.cuh"
+
+/// Kernels of contractions. A CTA computes tiles of C; every row and column of a tile, and every contracted value, has
+/// an offset of its own, so one kernel computes contractions of any indices.
+namespace trifuse::contraction::gpu {
+
+using trifuse::gpu::Barrier;
+using trifuse::gpu::multiply;
+using trifuse::gpu::Ring;
+using trifuse::gpu::RingBarriers;
+using trifuse::gpu::shared_address;
+
+/// Starts a copy of 8 or 16 bytes from global to shared memory. The bytes behind the first `valid` ones become zero.
+template <int bytes>
+__device__ __forceinline__ void copy_async(double* to, const double* from, int valid) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(valid)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(to)), "l"(from), "r"(valid)
+                 : "memory");
+  }
+#endif
+}
+__device__ __forceinline__ int valid_bytes(int count, int most) {
+  return min(max(count, 0), most) * static_cast<int>(sizeof(double));
+}
+
+/// Rows or columns of a tile, in shared memory.
+template <int count>
+struct TileLines {
+  std::int32_t operand[count], c[count];
+  std::uint32_t hidden[count];
+  std::uint16_t order[count];
+
+  template <int threads>
+  __device__ __forceinline__ void load(const OperandParameters& from) {
+    for (int n = static_cast<int>(threadIdx.x); n < count; n += threads) {
+      const Line line = from.lines[n];
+      operand[n] = line.operand;
+      c[n] = line.c;
+      hidden[n] = line.hidden;
+      order[n] = from.line_order[n];
+    }
+  }
+};
+
+/// Starts the copies of a tile to shared memory. `step`: contracted values of the tile, of which `valid` exist; the
+/// others become zero. `k`: [step]: their offsets. `thread`: number of the calling one of `threads` threads.
+template <Arrangement arrangement, int count, int threads>
+__device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines,
+                                          const OperandParameters& operand, const std::int32_t* k, int step, int valid,
+                                          int thread) {
+  const int stride = tile_stride(arrangement, count, step);
+  if constexpr (arrangement == Arrangement::k_fastest) {
+    const int per_line = operand.pairs ? step / 2 : step;
+    int line = thread / per_line, at = thread % per_line;
+    const int next_line = threads / per_line, next_at = threads % per_line;
+    const auto advance = [&] {
+      line += next_line;
+      at += next_at;
+      if (at >= per_line) {
+        at -= per_line;
+        ++line;
+      }
+    };
+    if (operand.pairs) {
+#pragma unroll 4
+      for (; line < count; advance()) {
+        const int value = 2 * at;
+        copy_async<16>(to + line * stride + value, from + lines.operand[line] + __ldg(k + value),
+                       valid_bytes(valid - value, 2));
+      }
+    } else {
+#pragma unroll 4
+      for (; line < count; advance()) {
+        const int value = __ldg(operand.k_order + at);
+        copy_async<8>(to + line * stride + value, from + lines.operand[line] + __ldg(k + value),
+                      valid_bytes(valid - value, 1));
+      }
+    }
+  } else if (operand.pairs) {
+    constexpr int pairs = count / 2;
+#pragma unroll 4
+    for (int n = thread; n < pairs * step; n += threads) {
+      const int value = n / pairs, line = n % pairs * 2;
+      copy_async<16>(to + value * stride + line, from + lines.operand[line] + __ldg(k + value), value < valid ? 16 : 0);
+    }
+  } else {
+#pragma unroll 4
+    for (int n = thread; n < count * step; n += threads) {
+      const int value = n / count, line = lines.order[n % count];
+      copy_async<8>(to + value * stride + line, from + lines.operand[line] + __ldg(k + value), value < valid ? 8 : 0);
+    }
+  }
+}
+
+/// Reads the fragment of 16 rows and 8 contracted values. The values k and k + 1 of memory are the values q and q + 4
+/// of the instruction, for both operands. `lane_row`, `q`: see instructions.cuh.
+template <Arrangement arrangement>
+__device__ __forceinline__ void read_rows(double (&a)[4], const double* tile, int stride, int row, int k, int q) {
+  if constexpr (arrangement == Arrangement::k_fastest) {
+    const double2 upper = *reinterpret_cast<const double2*>(tile + row * stride + k + 2 * q);
+    const double2 lower = *reinterpret_cast<const double2*>(tile + (row + 8) * stride + k + 2 * q);
+    a[0] = upper.x, a[1] = lower.x, a[2] = upper.y, a[3] = lower.y;
+  } else {
+    const double* const at = tile + (k + 2 * q) * stride + row;
+    a[0] = at[0], a[1] = at[8], a[2] = at[stride], a[3] = at[stride + 8];
+  }
+}
+/// The same for 8 columns.
+template <Arrangement arrangement>
+__device__ __forceinline__ void read_columns(double (&b)[2], const double* tile, int stride, int column, int k, int q) {
+  if constexpr (arrangement == Arrangement::k_fastest) {
+    const double2 both = *reinterpret_cast<const double2*>(tile + column * stride + k + 2 * q);
+    b[0] = both.x, b[1] = both.y;
+  } else {
+    const double* const at = tile + (k + 2 * q) * stride + column;
+    b[0] = at[0], b[1] = at[stride];
+  }
+}
+
+/// The sums of a warp: 16 * m_count rows, 8 * n_count columns.
+template <int m_count, int n_count>
+struct WarpSums {
+  double sum[m_count][n_count][4];
+  int row, column;  ///< first row and column of this lane in the tile
+
+  __device__ __forceinline__ WarpSums(int first_row, int first_column, int lane)
+      : row(first_row + lane / 4), column(first_column + lane % 4 * 2) {}
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int m = 0; m < m_count; ++m)
+#pragma unroll
+      for (int n = 0; n < n_count; ++n)
+#pragma unroll
+        for (double& x : sum[m][n]) x = 0.0;
+  }
+  /// Adds the products of 8 contracted values from `k` on.
+  template <Arrangement of_rows, Arrangement of_columns>
+  __device__ __forceinline__ void add(const double* rows, const double* columns, int row_stride, int column_stride,
+                                      int k) {
+    const int q = static_cast<int>(threadIdx.x) % 4, lane_row = static_cast<int>(threadIdx.x) % 32 / 4;
+    double a[m_count][4], b[n_count][2];
+#pragma unroll
+    for (int m = 0; m < m_count; ++m) read_rows<of_rows>(a[m], rows, row_stride, row + 16 * m, k, q);
+    const int first_column = column - 2 * q + lane_row;
+#pragma unroll
+    for (int n = 0; n < n_count; ++n)
+      read_columns<of_columns>(b[n], columns, column_stride, first_column + 8 * n, k, q);
+#pragma unroll
+    for (int m = 0; m < m_count; ++m)
+#pragma unroll
+      for (int n = 0; n < n_count; ++n) multiply(trifuse::gpu::MmaM16N8K8{}, sum[m][n], a[m], b[n]);
+  }
+  /// Stores alpha * sum + beta * c.
+  template <int rows, int columns>
+  __device__ __forceinline__ void store(const Parameters& p, double* c, const TileLines<rows>& row_lines,
+                                        const TileLines<columns>& column_lines, std::uint32_t hidden_rows,
+                                        std::uint32_t hidden_columns) const {
+#pragma unroll
+    for (int m = 0; m < m_count; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int r = row + 16 * m + 8 * half;
+        if ((row_lines.hidden[r] & hidden_rows) != 0) continue;
+        double* const to = c + row_lines.c[r];
+#pragma unroll
+        for (int n = 0; n < n_count; ++n) {
+          const int col = column + 8 * n;
+          const double x = p.alpha * sum[m][n][2 * half], y = p.alpha * sum[m][n][2 * half + 1];
+          if (p.c_pairs) {
+            if ((column_lines.hidden[col] & hidden_columns) != 0) continue;
+            double2* const at = reinterpret_cast<double2*>(to + column_lines.c[col]);
+            double2 value = make_double2(x, y);
+            if (p.beta != 0.0) {
+              const double2 old = *at;
+              value = make_double2(fma(p.beta, old.x, x), fma(p.beta, old.y, y));
+            }
+            *at = value;
+          } else {
+            if ((column_lines.hidden[col] & hidden_columns) == 0) store_one(to + column_lines.c[col], x, p.beta);
+            if ((column_lines.hidden[col + 1] & hidden_columns) == 0)
+              store_one(to + column_lines.c[col + 1], y, p.beta);
+          }
+        }
+      }
+    }
+  }
+  /// Stores the sums as a part of a tile. `to`: [rows, columns] of the tile.
+  __device__ __forceinline__ void store_part(double* to, int columns) const {
+#pragma unroll
+    for (int m = 0; m < m_count; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int n = 0; n < n_count; ++n)
+          *reinterpret_cast<double2*>(to + (row + 16 * m + 8 * half) * columns + column + 8 * n) =
+              make_double2(sum[m][n][2 * half], sum[m][n][2 * half + 1]);
+  }
+  static __device__ __forceinline__ void store_one(double* to, double value, double beta) {
+    *to = beta == 0.0 ? value : fma(beta, *to, value);
+  }
+};
+
+/// Where the elements of a tile are.
+struct TilePlace {
+  TileOrigin rows, columns;
+  std::int32_t batch_rows, batch_columns;
+  std::int32_t c;
+
+  __device__ __forceinline__ TilePlace(const Parameters& p, std::int32_t tile) {
+    const TileNumber number = p.order.at(tile);
+    const auto batch = outer_offset(p.batch, number.batch);
+    rows = tile_origin(p.rows.grid, number.row);
+    columns = tile_origin(p.columns.grid, number.column);
+    batch_rows = batch[0];
+    batch_columns = batch[1];
+    c = rows.c + columns.c + batch[2];
+  }
+  __device__ __forceinline__ const double* of_rows(const Parameters& p) const {
+    return p.rows.data + rows.operand + batch_rows;
+  }
+  __device__ __forceinline__ const double* of_columns(const Parameters& p) const {
+    return p.columns.data + columns.operand + batch_columns;
+  }
+};
+
+/// Warps that fill the ring of a pipelined kernel.
+inline constexpr int filling_warps = 4;
+
+/// See KernelKind::pipelined. Shared memory: the slots of the ring, in each a tile of rows and one of columns.
+template <std::size_t shape, Arrangement of_rows, Arrangement of_columns>
+__global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shapes[shape].column_warps + filling_warps) *
+                                      32,
+                                  kernel_shapes[shape].ctas) contract_pipelined(const __grid_constant__ Parameters p) {
+  constexpr KernelShape kernel = kernel_shapes[shape];
+  constexpr int rows = kernel.rows, columns = kernel.columns, step = kernel.step, slots = kernel.slots;
+  constexpr int math_warps = kernel.row_warps * kernel.column_warps, threads = (math_warps + filling_warps) * 32;
+  constexpr int warp_rows = rows / kernel.row_warps, warp_columns = columns / kernel.column_warps;
+  constexpr int row_tile = tile_doubles(of_rows, rows, step), column_tile = tile_doubles(of_columns, columns, step);
+  static_assert(warp_rows % 16 == 0 && warp_columns % 8 == 0 && step % 8 == 0);
+  extern __shared__ __align__(128) double shared[];
+  __shared__ TileLines<rows> row_lines;
+  __shared__ TileLines<columns> column_lines;
+  __shared__ RingBarriers<slots> barriers;
+  row_lines.template load<threads>(p.rows);
+  column_lines.template load<threads>(p.columns);
+  if (threadIdx.x == 0) Ring<slots>::initialise(barriers, filling_warps * 32, math_warps);
+  __syncthreads();
+  Ring<slots> ring(barriers);
+  Segments segments(p.order.size(), p.steps, p.waves, static_cast<std::int32_t>(blockIdx.x),
+                    static_cast<std::int32_t>(gridDim.x));
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (warp >= math_warps) {
+    if constexpr (math_warps == 8) asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
+    if constexpr (math_warps == 4) asm volatile("setmaxnreg.dec.sync.aligned.u32 48;");
+    const int thread = static_cast<int>(threadIdx.x) - math_warps * 32;
+    for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
+      const TilePlace place(p, part.tile);
+      std::int32_t outer = part.begin / p.inner_steps, inner = part.begin % p.inner_steps;
+      auto offset = outer_offset(p.outer_k, outer);
+      for (std::int32_t n = part.begin; n < part.end; ++n) {
+        const std::int32_t first = inner * step;
+        double* const to = shared + ring.slot() * (row_tile + column_tile);
+        ring.acquire_empty();
+        load_tile<of_rows, rows, filling_warps * 32>(to, place.of_rows(p) + offset[0], row_lines, p.rows,
+                                                     p.rows.k + first, step, p.k - first, thread);
+        load_tile<of_columns, columns, filling_warps * 32>(to + row_tile, place.of_columns(p) + offset[1], column_lines,
+                                                           p.columns, p.columns.k + first, step, p.k - first, thread);
+        ring.full().arrive_after_copies();
+        ring.advance();
+        if (++inner == p.inner_steps) {
+          inner = 0;
+          offset = outer_offset(p.outer_k, ++outer);
+        }
+      }
+    }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    return;
+  }
+  if constexpr (math_warps == 8) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
+  if constexpr (math_warps == 4) asm volatile("setmaxnreg.inc.sync.aligned.u32 200;");
+  WarpSums<warp_rows / 16, warp_columns / 8> sums(warp / kernel.column_warps * warp_rows,
+                                                  warp % kernel.column_warps * warp_columns,
+                                                  static_cast<int>(threadIdx.x) % 32);
+  constexpr int row_stride = tile_stride(of_rows, rows, step), column_stride = tile_stride(of_columns, columns, step);
+  for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
+    sums.clear();
+    for (std::int32_t n = part.begin; n < part.end; ++n) {
+      const double* const tile = shared + ring.slot() * (row_tile + column_tile);
+      ring.acquire_full();
+#pragma unroll
+      for (int k = 0; k < step; k += 8) {
+        sums.template add<of_rows, of_columns>(tile, tile + row_tile, row_stride, column_stride, k);
+      }
+      ring.empty().arrive_as_warp();
+      ring.advance();
+    }
+    if (part.partial >= 0) {
+      sums.store_part(p.partials + static_cast<std::int64_t>(part.partial) * (rows * columns), columns);
+    } else {
+      const TilePlace place(p, part.tile);
+      sums.store(p, p.c + place.c, row_lines, column_lines, place.rows.hidden, place.columns.hidden);
+    }
+  }
+}
+
+/// See KernelKind::kept. Shared memory: the tile that is kept, and the slots of a ring for tiles of the other operand.
+/// All warps load and multiply. While a tile is multiplied, those of the next slots are on their way.
+template <std::size_t shape, Arrangement of_rows, Arrangement of_columns, bool rows_kept>
+__global__ void __launch_bounds__(kernel_shapes[shape].row_warps* kernel_shapes[shape].column_warps * 32,
+                                  kernel_shapes[shape].ctas) contract_kept(const __grid_constant__ Parameters p) {
+  constexpr KernelShape kernel = kernel_shapes[shape];
+  constexpr int rows = kernel.rows, columns = kernel.columns, slots = kernel.slots;
+  constexpr int warps = kernel.row_warps * kernel.column_warps, threads = warps * 32;
+  constexpr int warp_rows = rows / kernel.row_warps, warp_columns = columns / kernel.column_warps;
+  static_assert(warp_rows % 16 == 0 && warp_columns % 8 == 0);
+  extern __shared__ __align__(128) double shared[];
+  __shared__ TileLines<rows> row_lines;
+  __shared__ TileLines<columns> column_lines;
+  row_lines.template load<threads>(p.rows);
+  column_lines.template load<threads>(p.columns);
+  __syncthreads();
+  const int thread = static_cast<int>(threadIdx.x), step = (p.k + 7) / 8 * 8;
+  const int row_stride = tile_stride(of_rows, rows, step), column_stride = tile_stride(of_columns, columns, step);
+  const int slot_doubles = rows_kept ? tile_doubles(of_columns, columns, step) : tile_doubles(of_rows, rows, step);
+  double* const kept_tile = shared;
+  double* const ring =
+      shared + (rows_kept ? tile_doubles(of_rows, rows, step) : tile_doubles(of_columns, columns, step));
+  const auto load = [&](bool load_rows, double* to, std::int32_t tile) {
+    const TilePlace place(p, tile);
+    if (load_rows) {
+      load_tile<of_rows, rows, threads>(to, place.of_rows(p), row_lines, p.rows, p.rows.k, step, p.k, thread);
+    } else {
+      load_tile<of_columns, columns, threads>(to, place.of_columns(p), column_lines, p.columns, p.columns.k, step, p.k,
+                                              thread);
+    }
+  };
+  Segments ahead(p.order.size(), 1, 0, static_cast<std::int32_t>(blockIdx.x), static_cast<std::int32_t>(gridDim.x));
+  Segments segments = ahead;
+  int loading = 0, slot = 0;
+  const auto load_next = [&] {
+    const std::int32_t tile = ahead.next().tile;
+    if (tile >= 0) load(!rows_kept, ring + loading * slot_doubles, tile);
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    loading = loading + 1 == slots ? 0 : loading + 1;
+  };
+#pragma unroll
+  for (int n = 0; n < slots - 1; ++n) load_next();
+  const int warp = thread / 32;
+  WarpSums<warp_rows / 16, warp_columns / 8> sums(warp / kernel.column_warps * warp_rows,
+                                                  warp % kernel.column_warps * warp_columns, thread % 32);
+  std::int32_t kept = -1;
+  for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
+    const TileNumber number = p.order.at(part.tile);
+    // Tiles of different batch values are different, too.
+    const std::int32_t wanted =
+        number.batch * (rows_kept ? p.order.rows : p.order.columns) + (rows_kept ? number.row : number.column);
+    if (wanted != kept) {
+      __syncthreads();
+      load(rows_kept, kept_tile, part.tile);
+      asm volatile("cp.async.commit_group;" ::: "memory");
+      asm volatile("cp.async.wait_group 0;" ::: "memory");
+      kept = wanted;
+    } else {
+      asm volatile("cp.async.wait_group %0;" ::"n"(slots - 2) : "memory");
+    }
+    __syncthreads();
+    load_next();
+    const double* const passing = ring + slot * slot_doubles;
+    const double *const row_values = rows_kept ? kept_tile : passing, *const column_values =
+                                                                          rows_kept ? passing : kept_tile;
+    sums.clear();
+#pragma unroll 3
+    for (int k = 0; k < step; k += 8) {
+      sums.template add<of_rows, of_columns>(row_values, column_values, row_stride, column_stride, k);
+    }
+    slot = slot + 1 == slots ? 0 : slot + 1;
+    const TilePlace place(p, part.tile);
+    sums.store(p, p.c + place.c, row_lines, column_lines, place.rows.hidden, place.columns.hidden);
+  }
+}
+
+}

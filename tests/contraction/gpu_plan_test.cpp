@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/reference.hpp"
+#include "cxx/contraction/tccg.hpp"
+#include "tests/contraction/random_contraction.hpp"
+
+namespace trifuse::contraction {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Executes a plan as a kernel does, on this core, and checks what the plan promises to the kernel.
+class PlanOnCore {
+ public:
+  PlanOnCore(const GpuPlan& plan, double alpha, const double* a, const double* b, double beta, double* c)
+      : plan_(plan), alpha_(alpha), beta_(beta), c_(c) {
+    rows_ = plan.rows.tensor == A ? a : b;
+    columns_ = plan.columns.tensor == A ? a : b;
+  }
+
+  void run() {
+    for (std::int32_t cta = 0; cta < plan_.ctas; ++cta) {
+      Segments segments(plan_.order.size(), plan_.steps(), plan_.waves, cta, plan_.ctas);
+      for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
+        compute(part);
+        if (part.partial >= 0) {
+          EXPECT_TRUE(slots_.insert(part.partial).second) << "each part has its own memory";
+          EXPECT_LT(part.partial, 2 * plan_.ctas);
+        }
+        steps_done_[part.tile] += part.end - part.begin;
+        if (steps_done_[part.tile] == plan_.steps()) store(part.tile);
+      }
+    }
+    EXPECT_EQ(std::ssize(steps_done_), plan_.order.size());
+    EXPECT_TRUE(sums_.empty());
+  }
+
+ private:
+  void compute(const Segment& part) {
+    const TileNumber number = plan_.order.at(part.tile);
+    const auto batch = outer_offset(plan_.batch, number.batch);
+    const TileOrigin row = tile_origin(plan_.rows.grid, number.row),
+                     column = tile_origin(plan_.columns.grid, number.column);
+    std::vector<double>& sum = sums_[part.tile];
+    sum.resize(plan_.rows.lines.size() * plan_.columns.lines.size());
+    for (std::int32_t step = part.begin; step < part.end; ++step) {
+      const auto outer = outer_offset(plan_.outer_k, step / plan_.inner_steps());
+      const std::int32_t first = step % plan_.inner_steps() * plan_.step();
+      const std::int32_t count = std::min(plan_.step(), plan_.k - first);
+      const std::int32_t of_rows = row.operand + batch[0] + outer[0], of_columns = column.operand + batch[1] + outer[1];
+      expect_pairs(plan_.rows, of_rows, first, count);
+      expect_pairs(plan_.columns, of_columns, first, count);
+      std::size_t n = 0;
+      for (const Line& r : plan_.rows.lines) {
+        for (const Line& c : plan_.columns.lines) {
+          for (std::int32_t k = first; k < first + count; ++k) {
+            const auto at = static_cast<std::size_t>(k);
+            sum[n] +=
+                rows_[of_rows + r.operand + plan_.rows.k[at]] * columns_[of_columns + c.operand + plan_.columns.k[at]];
+          }
+          ++n;
+        }
+      }
+    }
+  }
+  static void expect_pairs(const GpuOperand& operand, std::int32_t origin, std::int32_t first, std::int32_t count) {
+    if (!operand.pairs) return;
+    const bool along_k = operand.arrangement == Arrangement::k_fastest;
+    for (std::size_t n = 0; n < operand.lines.size(); n += along_k ? 1 : 2) {
+      for (std::int32_t k = first; k < first + count; k += along_k ? 2 : 1) {
+        const auto at = static_cast<std::size_t>(k);
+        const std::int32_t offset = origin + operand.lines[n].operand + operand.k[at];
+        ASSERT_EQ(offset % 2, 0);
+        if (!along_k) ASSERT_EQ(origin + operand.lines[n + 1].operand + operand.k[at], offset + 1);
+        if (along_k && k + 1 < first + count) {
+          ASSERT_EQ(origin + operand.lines[n].operand + operand.k[at + 1], offset + 1);
+        }
+      }
+    }
+  }
+  void store(std::int32_t tile) {
+    const TileNumber number = plan_.order.at(tile);
+    const TileOrigin row = tile_origin(plan_.rows.grid, number.row),
+                     column = tile_origin(plan_.columns.grid, number.column);
+    const std::int32_t origin = outer_offset(plan_.batch, number.batch)[2] + row.c + column.c;
+    const std::vector<double> sum = sums_[tile];
+    sums_.erase(tile);
+    std::size_t n = 0;
+    for (const Line& r : plan_.rows.lines) {
+      for (std::size_t q = 0; q < plan_.columns.lines.size(); ++q, ++n) {
+        const Line& c = plan_.columns.lines[q];
+        if ((r.hidden & row.hidden) != 0) continue;
+        if (plan_.c_pairs && q % 2 == 0) {
+          const Line& next = plan_.columns.lines[q + 1];
+          ASSERT_EQ(next.hidden & column.hidden, c.hidden & column.hidden);
+          if ((c.hidden & column.hidden) == 0) {
+            ASSERT_EQ(next.c, c.c + 1);
+            ASSERT_EQ((origin + r.c + c.c) % 2, 0);
+          }
+        }
+        if ((c.hidden & column.hidden) != 0) continue;
+        double& to = c_[origin + r.c + c.c];
+        to = alpha_ * sum[n] + (beta_ == 0.0 ? 0.0 : beta_ * to);
+      }
+    }
+  }
+
+  const GpuPlan& plan_;
+  double alpha_, beta_;
+  const double *rows_, *columns_;
+  double* c_;
+  std::map<std::int32_t, std::vector<double>> sums_;
+  std::map<std::int32_t, std::int32_t> steps_done_;
+  std::set<std::int32_t> slots_;
+};
+
+void expect_equal(const std::vector<double>& found, const std::vector<double>& expected, double terms) {
+  constexpr double rounding = 1e-15;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    const bool equal = std::abs(found[n] - expected[n]) <= rounding * (terms + 10.0) ||
+                       (std::isnan(found[n]) && std::isnan(expected[n]));
+    ASSERT_TRUE(equal) << "element " << n << " is " << found[n] << ", not " << expected[n];
+  }
+}
+
+double terms_of(const Contraction& contraction) {
+  double terms = 1.0;
+  for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
+  return terms;
+}
+
+GpuModel little_gpu(int multiprocessors, bool matrix_instructions) {
+  GpuModel gpu;
+  gpu.multiprocessors = multiprocessors;
+  gpu.matrix_instructions = matrix_instructions;
+  return gpu;
+}
+
+void check_random(std::uint32_t seed, bool gaps) {
+  RandomContraction random(seed, 1e3, gaps);
+  const Contraction form = canonical_form(random.contraction);
+  const double alpha = random.number(0, 1) == 0 ? 1.0 : -0.5;
+  const double beta = std::array{0.0, 1.0, 0.7}[static_cast<std::size_t>(random.number(0, 2))];
+  if (beta == 0.0) std::fill(random.memory[C].begin(), random.memory[C].end(), nan);
+  const double *a = random.first(A), *b = random.first(B);
+  std::vector<double> expected = random.memory[C];
+  contract_by_loops(random.contraction, alpha, a, b, beta, random.first(C, expected));
+  const GpuModel gpu = little_gpu(random.number(1, 5), seed % 8 != 0);
+  const std::vector<GpuPlan> plans = candidates_for_gpu(form, gpu, 1000);
+  ASSERT_FALSE(plans.empty());
+  for (int n = 0; n < 2; ++n) {
+    const GpuPlan& plan =
+        plans[static_cast<std::size_t>(n == 0 ? 0 : random.number(0, static_cast<int>(plans.size()) - 1))];
+    SCOPED_TRACE(std::to_string(seed) + " " + random.expression + ": " + text_of(plan));
+    EXPECT_LE(plan.shared_bytes(), gpu.shared_memory);
+    std::vector<double> found = random.memory[C];
+    PlanOnCore(plan, alpha, a, b, beta, random.first(C, found)).run();
+    expect_equal(found, expected, terms_of(form));
+  }
+}
+
+TEST(GpuPlan, RandomContractionsAreThoseOfTheLoops) {
+#ifdef __SANITIZE_ADDRESS__
+  constexpr std::uint32_t seeds = 30;  // to save time
+#else
+  constexpr std::uint32_t seeds = 300;
+#endif
+  for (std::uint32_t seed = 0; seed < seeds && !::testing::Test::HasFailure(); ++seed) {
+    check_random(seed, false);
+    check_random(seed + 10000, true);
+  }
+}
+
+TEST(GpuPlan, IsMadeInAMillisecond) {
+  double longest = 0.0;
+  for (const TccgContraction& entry : tccg_contractions()) {
+    const TccgLayouts layouts = layouts_of(entry);
+    double best = 1.0;
+    for (int n = 0; n < 3; ++n) {
+      const auto begin = std::chrono::steady_clock::now();
+      const GpuPlan plan =
+          plan_for_gpu(canonical_form(describe(entry.expression, layouts[A], layouts[B], layouts[C])), {});
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      if (n == 0) std::printf("%2d %s: %s\n", entry.number, entry.expression, text_of(plan).c_str());
+    }
+    std::printf("%g us\n", best * 1e6);
+    longest = std::max(longest, best);
+  }
+  RecordProperty("longest_microseconds", static_cast<int>(longest * 1e6));
+  EXPECT_LT(longest, 1e-3);
+}
+
+}
+}
