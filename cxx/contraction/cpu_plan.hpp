@@ -7,6 +7,8 @@
 #include "cxx/contraction/description.hpp"
 #include "cxx/contraction/index_space.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse::contraction {
 
 /// How BLAS computes a contraction: which indices are the rows and the columns of the matrices, how they are divided
@@ -70,3 +72,5 @@ struct BlasMatrix {
 BlasMatrix blas_matrix(std::int64_t rows, std::int64_t row_stride, std::int64_t columns, std::int64_t column_stride);
 
 }
+
+#pragma GCC visibility pop

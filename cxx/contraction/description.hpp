@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 /// Contractions of two tensors of doubles with any indices: C = alpha sum A B + beta C.
 ///
 /// Example: "aebf,dfce->abcd" means C[a,b,c,d] = alpha sum_ef A[a,e,b,f] B[d,f,c,e] + beta C[a,b,c,d].
@@ -113,3 +115,5 @@ double bytes(const Contraction& contraction, bool reads_c);
 double bound(const Contraction& contraction, bool reads_c, double dgemm_rate, double copy_rate);
 
 }
+
+#pragma GCC visibility pop
