@@ -198,7 +198,7 @@ class Search {
     choice.columns = sides_[of_rows == A ? B : A];
     choice.rows_kept = rows_kept;
     step_ = kernel.step == 0 ? std::ceil(k_ / 8.0) * 8.0 : kernel.step;
-    if (kernel.kind == KernelKind::kept && (k_ > 96.0 || !fits(choice, kernel))) return;
+    if (kernel.kind == KernelKind::kept && (k_ > most_kept_values || !fits(choice, kernel))) return;
     steps_ = std::ceil(k_ / step_);
     const Divisions rows(choice.rows, kernel.rows), columns(choice.columns, kernel.columns);
     for (const Division& row : rows.found()) {
@@ -234,10 +234,12 @@ class Search {
     double loads = tiles * (rows_bytes + columns_bytes);
     if (kernel.kind == KernelKind::kept) loads = tiles * (choice.rows_kept ? columns_bytes : rows_bytes);
     const double cache = loads / gpu_.cache_rate;
+    // Lanes store two columns at once, but one row.
+    const double pairs = choice.columns.c_fastest ? 1.0 : 0.6;
     const double memory =
         (bytes_[choice.rows.tensor] / efficiency_of_run(choice.rows.k_fastest ? 16.0 : row.run) +
          bytes_[choice.columns.tensor] / efficiency_of_run(choice.columns.k_fastest ? 16.0 : column.run) +
-         bytes_[C] / efficiency_of_run(count(of_c.length))) /
+         bytes_[C] / (pairs * efficiency_of_run(count(of_c.length)))) /
         gpu_.memory_rate;
     const double busy = std::max({multiply, cache, memory}) + 0.1 * (multiply + cache + memory);
     const double whole = busy * whole_waves * slots / tiles;

@@ -40,9 +40,9 @@ TileGrid grid_of(const Side& side, const TileValues& values, bool by_operand) {
   for (std::size_t n = 0; n < order.size(); ++n) {
     const Index& index = side.indices[order[n]];
     const std::int32_t count = values[order[n]];
-    grid.axis[n] = {narrow((index.extent + count - 1) / count), count, narrow(index.extent - count),
+    grid.axis[n] = {Divisor(narrow((index.extent + count - 1) / count)), count, narrow(index.extent - count),
                     narrow(index.stride[side.tensor]), narrow(index.stride[C])};
-    grid.tiles *= grid.axis[n].tiles;
+    grid.tiles *= grid.axis[n].tiles.number();
   }
   return grid;
 }
@@ -69,7 +69,7 @@ std::vector<Line> lines_of(const TileGrid& grid, bool by_operand, std::int32_t l
       found.operand += value * of.operand;
       found.c += value * of.c;
       // The last tile begins at `last` instead of (tiles - 1) * values, and the tile before ends there.
-      if (value < (of.tiles - 1) * of.values - of.last) found.hidden |= 1u << n;
+      if (value < (of.tiles.number() - 1) * of.values - of.last) found.hidden |= 1u << n;
     }
     all.push_back(found);
   }
@@ -84,7 +84,7 @@ bool even(std::int64_t n) {
 bool even_origins(const TileGrid& grid, std::int32_t TileGrid::Axis::*stride) {
   for (std::int32_t n = 0; n < grid.axes; ++n) {
     const TileGrid::Axis& axis = grid.axis[static_cast<std::size_t>(n)];
-    if (!even(std::int64_t{axis.values} * (axis.*stride)) && axis.tiles > 1) return false;
+    if (!even(std::int64_t{axis.values} * (axis.*stride)) && axis.tiles.number() > 1) return false;
     if (!even(std::int64_t{axis.last} * (axis.*stride))) return false;
   }
   return true;
@@ -102,7 +102,8 @@ OuterSpace outer_space(const std::vector<Index>& indices, Tensor rows, Tensor co
   space.axes = narrow(std::ssize(indices));
   for (std::size_t n = 0; n < indices.size(); ++n) {
     const auto& stride = indices[n].stride;
-    space.axis[n] = {narrow(indices[n].extent), {narrow(stride[rows]), narrow(stride[columns]), narrow(stride[C])}};
+    space.axis[n] = {Divisor(narrow(indices[n].extent)),
+                     {narrow(stride[rows]), narrow(stride[columns]), narrow(stride[C])}};
     space.size *= narrow(indices[n].extent);
   }
   return space;
@@ -210,8 +211,9 @@ GpuPlan make_plan(const GpuChoice& choice) {
     operand.pairs = loads_pairs(operand, plan.k, plan.batch, plan.outer_k, n);
   }
   plan.c_pairs = stores_pairs(plan);
-  plan.order = {plan.rows.grid.tiles, plan.columns.grid.tiles, plan.batch.size, choice.group};
-  if (kernel.kind == KernelKind::kept) plan.order.group = plan.rows_kept ? plan.columns.grid.tiles : 1;
+  std::int32_t group = choice.group;
+  if (kernel.kind == KernelKind::kept) group = plan.rows_kept ? plan.columns.grid.tiles : 1;
+  plan.order = {plan.rows.grid.tiles, plan.columns.grid.tiles, plan.batch.size, group};
   plan.waves = choice.waves;
   plan.ctas = choice.ctas;
   plan.seconds = choice.seconds;

@@ -9,12 +9,39 @@
 /// is tested without a GPU. All offsets are in elements and fit into 32 bits.
 namespace trifuse::contraction {
 
+/// A division by a number that is known before, as a multiplication (Granlund and Montgomery, PLDI 1994).
+class Divisor {
+ public:
+  constexpr Divisor() = default;
+  /// `number`: at least 1.
+  explicit constexpr Divisor(std::int32_t number) : number_(number) {
+    while ((std::uint64_t{1} << shift_) < static_cast<std::uint64_t>(number)) ++shift_;
+    const std::uint64_t more = (std::uint64_t{1} << shift_) - static_cast<std::uint64_t>(number);
+    factor_ = static_cast<std::uint32_t>((more << 32) / static_cast<std::uint64_t>(number) + 1);
+  }
+  /// Divides `n`, which must not be negative.
+  struct Result {
+    std::int32_t quotient, remainder;
+  };
+  constexpr Result divide(std::int32_t n) const {
+    const auto unsigned_n = static_cast<std::uint32_t>(n);
+    const auto high = static_cast<std::uint32_t>(std::uint64_t{unsigned_n} * factor_ >> 32);
+    const auto quotient = static_cast<std::int32_t>((high + unsigned_n) >> shift_);
+    return {quotient, n - quotient * number_};
+  }
+  constexpr std::int32_t number() const { return number_; }
+
+ private:
+  std::int32_t number_ = 1;
+  std::uint32_t factor_ = 1, shift_ = 0;
+};
+
 /// Rows are the values of the external indices of one operand, columns those of the other. A tile has some values of
 /// each index. The last tile of an index ends with the last value, so it may reach back over values of the tile before;
 /// these are stored once.
 struct TileGrid {
   struct Axis {
-    std::int32_t tiles;    ///< number of tiles along this index
+    Divisor tiles;         ///< number of tiles along this index
     std::int32_t values;   ///< values of the index in a tile
     std::int32_t last;     ///< first value of the last tile
     std::int32_t operand;  ///< offset from one value to the next in the operand
@@ -44,8 +71,8 @@ constexpr TileOrigin tile_origin(const TileGrid& grid, std::int32_t tile) {
   TileOrigin origin{0, 0, 1u << no_line};
   for (std::int32_t n = 0; n < grid.axes; ++n) {
     const TileGrid::Axis& axis = grid.axis[static_cast<std::size_t>(n)];
-    const std::int32_t number = tile % axis.tiles;
-    tile /= axis.tiles;
+    const auto [rest, number] = axis.tiles.divide(tile);
+    tile = rest;
     std::int32_t first = number * axis.values;
     if (first > axis.last) {
       first = axis.last;
@@ -61,7 +88,7 @@ constexpr TileOrigin tile_origin(const TileGrid& grid, std::int32_t tile) {
 /// offsets.
 struct OuterSpace {
   struct Axis {
-    std::int32_t extent;
+    Divisor extent;
     std::array<std::int32_t, 3> stride;  ///< [rows, columns, C]
   };
   std::int32_t axes = 0;
@@ -74,8 +101,8 @@ constexpr std::array<std::int32_t, 3> outer_offset(const OuterSpace& space, std:
   std::array<std::int32_t, 3> offset{};
   for (std::int32_t n = 0; n < space.axes; ++n) {
     const OuterSpace::Axis& axis = space.axis[static_cast<std::size_t>(n)];
-    const std::int32_t value = number % axis.extent;
-    number /= axis.extent;
+    const auto [rest, value] = axis.extent.divide(number);
+    number = rest;
     for (std::size_t t = 0; t < 3; ++t) offset[t] += value * axis.stride[t];
   }
   return offset;
@@ -88,17 +115,33 @@ struct TileNumber {
 
 /// The tiles of C and their order. Groups of `group` column tiles follow each other; inside a group all column tiles of
 /// a row tile follow each other.
-struct TileOrder {
-  std::int32_t rows, columns, batch;  ///< numbers of tiles, and of combinations of batch values
-  std::int32_t group;
+class TileOrder {
+ public:
+  constexpr TileOrder() = default;
+  /// `rows`, `columns`, `batch`: numbers of tiles, and of combinations of batch values.
+  constexpr TileOrder(std::int32_t rows, std::int32_t columns, std::int32_t batch, std::int32_t group)
+      : rows_(rows),
+        columns_(columns),
+        batch_(batch),
+        matrix_(rows * columns),
+        in_group_(rows * (group < columns ? group : columns)),
+        group_(group < columns ? group : columns),
+        last_group_(columns % group_.number() == 0 ? group_.number() : columns % group_.number()) {}
 
-  constexpr std::int32_t size() const { return rows * columns * batch; }
+  constexpr std::int32_t rows() const { return rows_; }
+  constexpr std::int32_t columns() const { return columns_; }
+  constexpr std::int32_t size() const { return rows_ * columns_ * batch_; }
   constexpr TileNumber at(std::int32_t number) const {
-    const std::int32_t matrix = rows * columns, inside = number % matrix, in_group = rows * group;
-    const std::int32_t first = inside / in_group * group, width = columns - first < group ? columns - first : group;
-    const std::int32_t rest = inside % in_group;
-    return {rest / width, first + rest % width, number / matrix};
+    const auto [batch, inside] = matrix_.divide(number);
+    const auto [group, rest] = in_group_.divide(inside);
+    const std::int32_t first = group * group_.number();
+    const auto [row, column] = (columns_ - first < group_.number() ? last_group_ : group_).divide(rest);
+    return {row, first + column, batch};
   }
+
+ private:
+  std::int32_t rows_ = 1, columns_ = 1, batch_ = 1;
+  Divisor matrix_, in_group_, group_, last_group_;
 };
 
 /// A part of the sum of a tile.
@@ -116,8 +159,10 @@ class Segments {
   constexpr Segments(std::int32_t tiles, std::int32_t steps, std::int32_t waves, std::int32_t cta, std::int32_t ctas)
       : tiles_(tiles), steps_(steps), whole_(waves * ctas), cta_(cta), ctas_(ctas), tile_(cta) {
     if (tiles_ > whole_) {
-      next_ = begin_of(tiles_ - whole_, steps_, cta_, ctas_);
-      end_ = begin_of(tiles_ - whole_, steps_, cta_ + 1, ctas_);
+      const std::int64_t begin = begin_of(tiles_ - whole_, steps_, cta_, ctas_);
+      left_ = begin_of(tiles_ - whole_, steps_, cta_ + 1, ctas_) - begin;
+      next_tile_ = whole_ + static_cast<std::int32_t>(begin / steps_);
+      next_step_ = static_cast<std::int32_t>(begin % steps_);
     }
   }
   /// Returns the next segment. Its tile is -1 after the last one.
@@ -127,13 +172,14 @@ class Segments {
       tile_ += ctas_;
       return segment;
     }
-    if (next_ >= end_) return {-1, 0, 0, -1};
-    const auto begin = static_cast<std::int32_t>(next_ % steps_);
-    const std::int64_t left = end_ - next_;
-    const std::int32_t count = left < steps_ - begin ? static_cast<std::int32_t>(left) : steps_ - begin;
-    const Segment segment{whole_ + static_cast<std::int32_t>(next_ / steps_), begin, begin + count,
-                          count == steps_ ? -1 : 2 * cta_ + (begin > 0 ? 0 : 1)};
-    next_ += count;
+    if (left_ <= 0) return {-1, 0, 0, -1};
+    const std::int32_t most = steps_ - next_step_;
+    const std::int32_t count = left_ < most ? static_cast<std::int32_t>(left_) : most;
+    const Segment segment{next_tile_, next_step_, next_step_ + count,
+                          count == steps_ ? -1 : 2 * cta_ + (next_step_ > 0 ? 0 : 1)};
+    left_ -= count;
+    next_step_ = 0;
+    ++next_tile_;
     return segment;
   }
   /// First step of a CTA, counted over `tiles` tiles of `steps` steps.
@@ -143,7 +189,8 @@ class Segments {
 
  private:
   std::int32_t tiles_, steps_, whole_, cta_, ctas_, tile_;
-  std::int64_t next_ = 0, end_ = 0;
+  std::int32_t next_tile_ = 0, next_step_ = 0;
+  std::int64_t left_ = 0;
 };
 
 /// The arrangement of an operand's tile in shared memory.
@@ -169,15 +216,20 @@ struct KernelShape {
   std::int32_t ctas;                     ///< CTAs that a multiprocessor can hold
 };
 
+/// Most contracted values of a kernel that keeps tiles; a multiple of 8.
+inline constexpr std::int32_t most_kept_values = 96;
+
 /// All kernels that are compiled. gpu_kernels.cuh has the same list.
 inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::plain, 64, 64, 8, 1, 8, 1, 4},
     KernelShape{KernelKind::pipelined, 128, 128, 4, 2, 16, 4, 1},
     KernelShape{KernelKind::pipelined, 96, 96, 2, 2, 16, 3, 2},
+    KernelShape{KernelKind::pipelined, 96, 96, 2, 2, 8, 7, 2},
     KernelShape{KernelKind::pipelined, 64, 64, 2, 2, 16, 4, 2},
     KernelShape{KernelKind::pipelined, 128, 72, 4, 1, 8, 6, 2},
-    KernelShape{KernelKind::pipelined, 128, 32, 4, 1, 8, 8, 2},
-    KernelShape{KernelKind::pipelined, 128, 24, 4, 1, 8, 8, 2},
+    KernelShape{KernelKind::pipelined, 64, 96, 2, 2, 8, 8, 2},
+    KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 8, 8, 2},
+    KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 16, 4, 2},
     KernelShape{KernelKind::kept, 64, 96, 2, 2, 0, 3, 2},
     KernelShape{KernelKind::kept, 64, 64, 2, 2, 0, 3, 3},
     KernelShape{KernelKind::kept, 128, 48, 4, 1, 0, 3, 2},

@@ -78,7 +78,9 @@ class PlanOnCore {
         const auto at = static_cast<std::size_t>(k);
         const std::int32_t offset = origin + operand.lines[n].operand + operand.k[at];
         ASSERT_EQ(offset % 2, 0);
-        if (!along_k) ASSERT_EQ(origin + operand.lines[n + 1].operand + operand.k[at], offset + 1);
+        if (!along_k) {
+          ASSERT_EQ(origin + operand.lines[n + 1].operand + operand.k[at], offset + 1);
+        }
         if (along_k && k + 1 < first + count) {
           ASSERT_EQ(origin + operand.lines[n].operand + operand.k[at + 1], offset + 1);
         }

@@ -78,7 +78,7 @@ TEST_F(GpuContractionOnGpu, RandomContractionsAreThoseOfTheLoops) {
   const GpuModel model = gpu_model(0);
   GpuModel any_gpu = model;
   any_gpu.matrix_instructions = false;
-  for (std::uint32_t seed = 0; seed < 1500 && !HasFailure(); ++seed) {
+  for (std::uint32_t seed = 0; seed < 600 && !HasFailure(); ++seed) {
     OnDevice tensors(seed, seed % 3 == 2, seed % 5 == 4 ? 1 : 0);
     const Contraction form = canonical_form(tensors.random.contraction);
     const double terms = terms_of(form);
@@ -88,7 +88,7 @@ TEST_F(GpuContractionOnGpu, RandomContractionsAreThoseOfTheLoops) {
       SCOPED_TRACE(what + contraction.text());
       expect_equal(tensors.run(std::move(contraction)), tensors.expected, terms);
     }
-    const std::vector<GpuPlan> plans = candidates_for_gpu(form, seed % 10 == 9 ? any_gpu : model, 2000);
+    const std::vector<GpuPlan> plans = candidates_for_gpu(form, seed % 10 == 9 ? any_gpu : model, 300);
     for (int n = 0; n < 3; ++n) {
       const auto chosen = static_cast<std::size_t>(tensors.random.number(0, static_cast<int>(plans.size()) - 1));
       SCOPED_TRACE(what + text_of(plans[chosen]));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "cxx/cuda/contraction/gpu_kernels.hpp"
 #include "cxx/cuda/kernel/barriers.cuh"
 #include "cxx/cuda/kernel/instructions.cuh"
@@ -50,52 +52,98 @@ struct TileLines {
   }
 };
 
+/// The offsets of the contracted values of a step. Lane n of each warp has that of value n; lanes exchange them.
+struct StepOffsets {
+  std::int32_t of_lane;
+  std::uint16_t order_of_lane;  ///< OperandParameters::k_order
+
+  __device__ __forceinline__ StepOffsets(const OperandParameters& operand, int step)
+      : of_lane(0), order_of_lane(lane() < step ? operand.k_order[lane()] : std::uint16_t{0}) {}
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  /// Loads the offsets of the step that begins at `k`.
+  __device__ __forceinline__ void load(const std::int32_t* k, int step) {
+    if (lane() < step) of_lane = __ldg(k + lane());
+  }
+  __device__ __forceinline__ std::int32_t operator()(int value) const { return __shfl_sync(~0u, of_lane, value); }
+  __device__ __forceinline__ int in_order(int n) const { return __shfl_sync(~0u, order_of_lane, n); }
+};
+
+/// The offsets of all contracted values, in shared memory.
+struct AllOffsets {
+  const std::int32_t* k;
+  const std::uint16_t* order;
+
+  __device__ __forceinline__ std::int32_t operator()(int value) const { return k[value]; }
+  __device__ __forceinline__ int in_order(int n) const { return order[n]; }
+};
+
 /// Starts the copies of a tile to shared memory. `step`: contracted values of the tile, of which `valid` exist; the
-/// others become zero. `k`: [step]: their offsets. `thread`: number of the calling one of `threads` threads.
-template <Arrangement arrangement, int count, int threads>
-__device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines,
-                                          const OperandParameters& operand, const std::int32_t* k, int step, int valid,
-                                          int thread) {
+/// others become zero. `offsets`: their offsets. `pairs`: see OperandParameters. `thread`: number of the calling one of
+/// `threads` threads. All lanes of a warp exchange offsets, so all pass through the loops equally often.
+template <Arrangement arrangement, int count, int threads, typename Offsets>
+__device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines, bool pairs,
+                                          const Offsets& offsets, int step, int valid, int thread) {
   const int stride = tile_stride(arrangement, count, step);
   if constexpr (arrangement == Arrangement::k_fastest) {
-    const int per_line = operand.pairs ? step / 2 : step;
-    int line = thread / per_line, at = thread % per_line;
-    const int next_line = threads / per_line, next_at = threads % per_line;
-    const auto advance = [&] {
-      line += next_line;
-      at += next_at;
-      if (at >= per_line) {
-        at -= per_line;
-        ++line;
+    // Neighbouring threads copy neighbouring contracted values of a line.
+    const auto copy = [&](int per_line, auto value_of, auto one) {
+      int line = thread / per_line, at = thread % per_line, value = value_of(at);
+      std::int32_t offset = offsets(value);
+      const int next_line = threads / per_line, next_at = threads % per_line;
+#pragma unroll 4
+      for (; line < count; line += next_line) {
+        one(to + line * stride + value, from + (lines.operand[line] + offset), value);
+        if (next_at == 0) continue;
+        at += next_at;
+        if (at >= per_line) {
+          at -= per_line;
+          ++line;
+        }
+        value = value_of(at);
+        offset = offsets(value);
       }
     };
-    if (operand.pairs) {
-#pragma unroll 4
-      for (; line < count; advance()) {
-        const int value = 2 * at;
-        copy_async<16>(to + line * stride + value, from + lines.operand[line] + __ldg(k + value),
-                       valid_bytes(valid - value, 2));
-      }
+    if (pairs) {
+      copy(
+          step / 2, [](int at) { return 2 * at; },
+          [&](double* there, const double* here, int value) {
+            copy_async<16>(there, here, valid_bytes(valid - value, 2));
+          });
     } else {
-#pragma unroll 4
-      for (; line < count; advance()) {
-        const int value = __ldg(operand.k_order + at);
-        copy_async<8>(to + line * stride + value, from + lines.operand[line] + __ldg(k + value),
-                      valid_bytes(valid - value, 1));
-      }
-    }
-  } else if (operand.pairs) {
-    constexpr int pairs = count / 2;
-#pragma unroll 4
-    for (int n = thread; n < pairs * step; n += threads) {
-      const int value = n / pairs, line = n % pairs * 2;
-      copy_async<16>(to + value * stride + line, from + lines.operand[line] + __ldg(k + value), value < valid ? 16 : 0);
+      copy(
+          step, [&](int at) { return offsets.in_order(at); },
+          [&](double* there, const double* here, int value) {
+            copy_async<8>(there, here, valid_bytes(valid - value, 1));
+          });
     }
   } else {
+    // A thread copies the same lines for each contracted value.
+    const auto copy = [&](auto width, auto first_line, auto one) {
+      constexpr int at_once = threads / width() > 0 ? threads / width() : 1, passes = threads < width() ? 2 : 1;
+      static_assert(width() <= 2 * threads);
+#pragma unroll
+      for (int pass = 0; pass < passes; ++pass) {
+        const int place = thread % width() + pass * threads, first = passes == 1 ? thread / width() : 0;
+        const bool active = place < width() && first < at_once;
+        const int line = active ? first_line(place) : 0;
+        const double* const here = from + lines.operand[line];
+        double* const there = to + line;
 #pragma unroll 4
-    for (int n = thread; n < count * step; n += threads) {
-      const int value = n / count, line = lines.order[n % count];
-      copy_async<8>(to + value * stride + line, from + lines.operand[line] + __ldg(k + value), value < valid ? 8 : 0);
+        for (int n = 0; n < step; n += at_once) {
+          const int value = n + first;
+          const std::int32_t offset = offsets(min(value, step - 1));
+          if (active && value < step) one(there + value * stride, here + offset, value < valid);
+        }
+      }
+    };
+    if (pairs) {
+      copy(
+          std::integral_constant<int, count / 2>{}, [](int place) { return 2 * place; },
+          [](double* there, const double* here, bool exists) { copy_async<16>(there, here, exists ? 16 : 0); });
+    } else {
+      copy(
+          std::integral_constant<int, count>{}, [&](int place) { return static_cast<int>(lines.order[place]); },
+          [](double* there, const double* here, bool exists) { copy_async<8>(there, here, exists ? 8 : 0); });
     }
   }
 }
@@ -141,10 +189,10 @@ struct WarpSums {
 #pragma unroll
         for (double& x : sum[m][n]) x = 0.0;
   }
-  /// Adds the products of 8 contracted values from `k` on.
-  template <Arrangement of_rows, Arrangement of_columns>
+  /// Adds the products of 8 contracted values from `k` on. Calls `after_reading` between reading and multiplying.
+  template <Arrangement of_rows, Arrangement of_columns, typename AfterReading>
   __device__ __forceinline__ void add(const double* rows, const double* columns, int row_stride, int column_stride,
-                                      int k) {
+                                      int k, const AfterReading& after_reading) {
     const int q = static_cast<int>(threadIdx.x) % 4, lane_row = static_cast<int>(threadIdx.x) % 32 / 4;
     double a[m_count][4], b[n_count][2];
 #pragma unroll
@@ -153,6 +201,7 @@ struct WarpSums {
 #pragma unroll
     for (int n = 0; n < n_count; ++n)
       read_columns<of_columns>(b[n], columns, column_stride, first_column + 8 * n, k, q);
+    after_reading();
 #pragma unroll
     for (int m = 0; m < m_count; ++m)
 #pragma unroll
@@ -234,6 +283,17 @@ struct TilePlace {
 /// Warps that fill the ring of a pipelined kernel.
 inline constexpr int filling_warps = 4;
 
+/// Registers of a thread after warps that fill the ring have passed some of theirs to those that multiply.
+struct Registers {
+  int filling, math;
+};
+constexpr Registers registers_of(const KernelShape& kernel) {
+  const int warps = kernel.row_warps * kernel.column_warps;
+  const int of_sums = 2 * kernel.rows * kernel.columns / (32 * warps);
+  if (warps == 8) return {72, 208};
+  return of_sums > 128 ? Registers{48, 200} : Registers{80, 168};
+}
+
 /// See KernelKind::pipelined. Shared memory: the slots of the ring, in each a tile of rows and one of columns.
 template <std::size_t shape, Arrangement of_rows, Arrangement of_columns>
 __global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shapes[shape].column_warps + filling_warps) *
@@ -244,6 +304,7 @@ __global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shape
   constexpr int math_warps = kernel.row_warps * kernel.column_warps, threads = (math_warps + filling_warps) * 32;
   constexpr int warp_rows = rows / kernel.row_warps, warp_columns = columns / kernel.column_warps;
   constexpr int row_tile = tile_doubles(of_rows, rows, step), column_tile = tile_doubles(of_columns, columns, step);
+  constexpr Registers registers = registers_of(kernel);
   static_assert(warp_rows % 16 == 0 && warp_columns % 8 == 0 && step % 8 == 0);
   extern __shared__ __align__(128) double shared[];
   __shared__ TileLines<rows> row_lines;
@@ -258,54 +319,65 @@ __global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shape
                     static_cast<std::int32_t>(gridDim.x));
   const int warp = static_cast<int>(threadIdx.x) / 32;
   if (warp >= math_warps) {
-    if constexpr (math_warps == 8) asm volatile("setmaxnreg.dec.sync.aligned.u32 72;");
-    if constexpr (math_warps == 4) asm volatile("setmaxnreg.dec.sync.aligned.u32 48;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers.filling));
     const int thread = static_cast<int>(threadIdx.x) - math_warps * 32;
+    StepOffsets row_offsets(p.rows, step), column_offsets(p.columns, step);
     for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
       const TilePlace place(p, part.tile);
       std::int32_t outer = part.begin / p.inner_steps, inner = part.begin % p.inner_steps;
       auto offset = outer_offset(p.outer_k, outer);
+      StepOffsets next_of_rows = row_offsets, next_of_columns = column_offsets;
+      const auto load_next = [&] {
+        next_of_rows.load(p.rows.k + inner * step, step);
+        next_of_columns.load(p.columns.k + inner * step, step);
+      };
+      load_next();
       for (std::int32_t n = part.begin; n < part.end; ++n) {
-        const std::int32_t first = inner * step;
-        double* const to = shared + ring.slot() * (row_tile + column_tile);
-        ring.acquire_empty();
-        load_tile<of_rows, rows, filling_warps * 32>(to, place.of_rows(p) + offset[0], row_lines, p.rows,
-                                                     p.rows.k + first, step, p.k - first, thread);
-        load_tile<of_columns, columns, filling_warps * 32>(to + row_tile, place.of_columns(p) + offset[1], column_lines,
-                                                           p.columns, p.columns.k + first, step, p.k - first, thread);
-        ring.full().arrive_after_copies();
-        ring.advance();
+        row_offsets = next_of_rows;
+        column_offsets = next_of_columns;
+        const std::int32_t valid = p.k - inner * step;
+        const double *const of_this_row = place.of_rows(p) + offset[0], *const of_this_column =
+                                                                            place.of_columns(p) + offset[1];
         if (++inner == p.inner_steps) {
           inner = 0;
           offset = outer_offset(p.outer_k, ++outer);
         }
+        load_next();
+        double* const to = shared + ring.slot() * (row_tile + column_tile);
+        ring.acquire_empty();
+        load_tile<of_rows, rows, filling_warps * 32>(to, of_this_row, row_lines, p.rows.pairs, row_offsets, step, valid,
+                                                     thread);
+        load_tile<of_columns, columns, filling_warps * 32>(to + row_tile, of_this_column, column_lines, p.columns.pairs,
+                                                           column_offsets, step, valid, thread);
+        ring.full().arrive_after_copies();
+        ring.advance();
       }
     }
     asm volatile("cp.async.wait_all;" ::: "memory");
     return;
   }
-  if constexpr (math_warps == 8) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
-  if constexpr (math_warps == 4) asm volatile("setmaxnreg.inc.sync.aligned.u32 200;");
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers.math));
   WarpSums<warp_rows / 16, warp_columns / 8> sums(warp / kernel.column_warps * warp_rows,
                                                   warp % kernel.column_warps * warp_columns,
                                                   static_cast<int>(threadIdx.x) % 32);
   constexpr int row_stride = tile_stride(of_rows, rows, step), column_stride = tile_stride(of_columns, columns, step);
   for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
+    const TilePlace place(p, part.tile);
     sums.clear();
     for (std::int32_t n = part.begin; n < part.end; ++n) {
       const double* const tile = shared + ring.slot() * (row_tile + column_tile);
       ring.acquire_full();
 #pragma unroll
       for (int k = 0; k < step; k += 8) {
-        sums.template add<of_rows, of_columns>(tile, tile + row_tile, row_stride, column_stride, k);
+        sums.template add<of_rows, of_columns>(tile, tile + row_tile, row_stride, column_stride, k, [&] {
+          if (k + 8 == step) ring.empty().arrive_as_warp();
+        });
       }
-      ring.empty().arrive_as_warp();
       ring.advance();
     }
     if (part.partial >= 0) {
       sums.store_part(p.partials + static_cast<std::int64_t>(part.partial) * (rows * columns), columns);
     } else {
-      const TilePlace place(p, part.tile);
       sums.store(p, p.c + place.c, row_lines, column_lines, place.rows.hidden, place.columns.hidden);
     }
   }
@@ -324,9 +396,18 @@ __global__ void __launch_bounds__(kernel_shapes[shape].row_warps* kernel_shapes[
   extern __shared__ __align__(128) double shared[];
   __shared__ TileLines<rows> row_lines;
   __shared__ TileLines<columns> column_lines;
+  __shared__ std::int32_t row_k[most_kept_values], column_k[most_kept_values];
+  __shared__ std::uint16_t row_order[most_kept_values], column_order[most_kept_values];
   row_lines.template load<threads>(p.rows);
   column_lines.template load<threads>(p.columns);
+  for (int n = static_cast<int>(threadIdx.x); n < (p.k + 7) / 8 * 8; n += threads) {
+    row_k[n] = p.rows.k[n];
+    column_k[n] = p.columns.k[n];
+    row_order[n] = p.rows.k_order[n];
+    column_order[n] = p.columns.k_order[n];
+  }
   __syncthreads();
+  const AllOffsets row_offsets{row_k, row_order}, column_offsets{column_k, column_order};
   const int thread = static_cast<int>(threadIdx.x), step = (p.k + 7) / 8 * 8;
   const int row_stride = tile_stride(of_rows, rows, step), column_stride = tile_stride(of_columns, columns, step);
   const int slot_doubles = rows_kept ? tile_doubles(of_columns, columns, step) : tile_doubles(of_rows, rows, step);
@@ -336,10 +417,10 @@ __global__ void __launch_bounds__(kernel_shapes[shape].row_warps* kernel_shapes[
   const auto load = [&](bool load_rows, double* to, std::int32_t tile) {
     const TilePlace place(p, tile);
     if (load_rows) {
-      load_tile<of_rows, rows, threads>(to, place.of_rows(p), row_lines, p.rows, p.rows.k, step, p.k, thread);
+      load_tile<of_rows, rows, threads>(to, place.of_rows(p), row_lines, p.rows.pairs, row_offsets, step, p.k, thread);
     } else {
-      load_tile<of_columns, columns, threads>(to, place.of_columns(p), column_lines, p.columns, p.columns.k, step, p.k,
-                                              thread);
+      load_tile<of_columns, columns, threads>(to, place.of_columns(p), column_lines, p.columns.pairs, column_offsets,
+                                              step, p.k, thread);
     }
   };
   Segments ahead(p.order.size(), 1, 0, static_cast<std::int32_t>(blockIdx.x), static_cast<std::int32_t>(gridDim.x));
@@ -361,7 +442,7 @@ __global__ void __launch_bounds__(kernel_shapes[shape].row_warps* kernel_shapes[
     const TileNumber number = p.order.at(part.tile);
     // Tiles of different batch values are different, too.
     const std::int32_t wanted =
-        number.batch * (rows_kept ? p.order.rows : p.order.columns) + (rows_kept ? number.row : number.column);
+        number.batch * (rows_kept ? p.order.rows() : p.order.columns()) + (rows_kept ? number.row : number.column);
     if (wanted != kept) {
       __syncthreads();
       load(rows_kept, kept_tile, part.tile);
@@ -379,7 +460,7 @@ __global__ void __launch_bounds__(kernel_shapes[shape].row_warps* kernel_shapes[
     sums.clear();
 #pragma unroll 3
     for (int k = 0; k < step; k += 8) {
-      sums.template add<of_rows, of_columns>(row_values, column_values, row_stride, column_stride, k);
+      sums.template add<of_rows, of_columns>(row_values, column_values, row_stride, column_stride, k, [] {});
     }
     slot = slot + 1 == slots ? 0 : slot + 1;
     const TilePlace place(p, part.tile);
