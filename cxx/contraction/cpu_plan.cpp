@@ -247,9 +247,9 @@ void choose_groups(CpuPlan& plan, const CpuLimits& limits) {
 
 /// Calls `visit(plan)` for each possible plan, without its strips.
 template <typename Visit>
-class Search {
+class CpuSearch {
  public:
-  Search(const Contraction& contraction, const CpuLimits& limits, Visit visit)
+  CpuSearch(const Contraction& contraction, const CpuLimits& limits, Visit visit)
       : contraction_(contraction), limits_(limits), visit_(visit) {}
 
   void all() {
@@ -374,7 +374,7 @@ BlasMatrix blas_matrix(std::int64_t rows, std::int64_t row_stride, std::int64_t 
 CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   CpuPlan best;
   best.predicted_seconds = std::numeric_limits<double>::infinity();
-  Search(contraction, limits, [&](const CpuPlan& plan) {
+  CpuSearch(contraction, limits, [&](const CpuPlan& plan) {
     if (plan.predicted_seconds < best.predicted_seconds) best = plan;
   }).all();
   choose_strips(best, limits);
@@ -383,7 +383,7 @@ CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
 
 std::vector<CpuPlan> candidates_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   std::vector<CpuPlan> plans;
-  Search(contraction, limits, [&](const CpuPlan& plan) { plans.push_back(plan); }).all();
+  CpuSearch(contraction, limits, [&](const CpuPlan& plan) { plans.push_back(plan); }).all();
   for (CpuPlan& plan : plans) choose_strips(plan, limits);
   return plans;
 }
