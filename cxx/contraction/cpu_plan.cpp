@@ -286,13 +286,13 @@ class CpuSearch {
     plan.k = IndexSpace(contraction_.of_class(IndexClass::contracted));
     for (std::size_t r = 0; r <= rows.size(); ++r) {
       for (std::size_t c = 0; c <= columns.size(); ++c) {
+        plan.rows = IndexSpace(std::span(rows).subspan(r));
+        plan.columns = IndexSpace(std::span(columns).subspan(c));
+        if (!fits_cache(plan.rows.size(), plan.columns.size(), plan.k.size())) continue;
         std::vector<Index> batch = contraction_.of_class(IndexClass::batch);
         batch.insert(batch.end(), rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(r));
         batch.insert(batch.end(), columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(c));
         plan.batch = IndexSpace(batch);
-        plan.rows = IndexSpace(std::span(rows).subspan(r));
-        plan.columns = IndexSpace(std::span(columns).subspan(c));
-        if (!fits_cache(plan.rows.size(), plan.columns.size(), plan.k.size())) continue;
         plan.predicted_seconds = Candidate(plan).seconds_of_loops();
         visit_(std::as_const(plan));
       }
