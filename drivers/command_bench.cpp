@@ -25,6 +25,8 @@
 #include "cxx/report/report.hpp"
 #include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
+#include "drivers/contraction_bench.hpp"
+#include "drivers/contraction_devices.hpp"
 #include "drivers/dgemm_rate.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/source_options.hpp"
@@ -37,13 +39,15 @@ namespace trifuse::cli {
 namespace {
 
 struct BenchCommand {
-  std::string path, json, formulation = "auto", device = "cpu", write;
+  std::string path, json, formulation = "auto", device = "cpu", write, contraction_table;
   SyntheticMolecule molecule{Reference::rhf, 15, 15, 100, 100, 1, 4, 16, 1};
   TableOptions table;
   CalculationOptions options;
   std::optional<std::int64_t> tile_size;
   int repeats = 3;
-  bool kernels = false, tune = false, overwrite = false;
+  int explained = 0;            ///< number of a contraction; 0: none
+  std::optional<double> share;  ///< of the size of the contractions
+  bool kernels = false, tune = false, contractions = false, overwrite = false;
 
   std::unique_ptr<TileSource> source() const {
     if (path.empty()) {
@@ -71,6 +75,10 @@ struct BenchCommand {
     const bool cuda = device == "cuda" || !options.devices.empty();
     if (cuda) choose_devices(visible_devices(), options.devices);
     ReportFile json_file(outputs, json, "bench");
+    if (contractions) {
+      bench_contractions(cuda, outputs, json_file);
+      return;
+    }
     if (kernels || tune) {
       const int number = choose_devices(visible_devices(), options.devices).front().number;
       json_file.write({{"machine", json_machine()}, {"kernels", measure_kernels(number)}});
@@ -88,6 +96,30 @@ struct BenchCommand {
     for (const SpinFormulation each : formulations)
       results.push_back(cuda ? measure_devices(*amplitudes, each) : measure(*amplitudes, each));
     json_file.write({{"input", json_source(*amplitudes)}, {"machine", json_machine()}, {"results", results}});
+  }
+
+  void bench_contractions(bool cuda, Outputs& outputs, ReportFile& json_file) const {
+    const std::unique_ptr<ContractionDevice> where =
+        cuda ? make_gpu(choose_devices(visible_devices(), options.devices).front().number)
+             : make_cpu_cores(options.threads == 0 ? available_threads() : startable_threads(options.threads));
+    constexpr double share_on_cores = 0.1;
+    const double chosen = share.value_or(cuda ? 1.0 : share_on_cores);
+    if (explained > 0) {
+      if (!json.empty() || !contraction_table.empty())
+        throw UsageError("--explain measures nothing that --json or --table could report; leave them out.");
+      write_output(explain_contraction(*where, explained, chosen));
+      return;
+    }
+    TextFile table_file(outputs, "--table", contraction_table, "table of `trifuse bench`", contraction_csv_head);
+    print("TCCG on {}, {:g} of the size, {}\n\n{}", where->name(), chosen, blas(), contraction_table_head());
+    const std::vector<MeasuredContraction> measured =
+        measure_contractions(*where, chosen, repeats, [&](const MeasuredContraction& each) {
+          print("{}", contraction_table_line(each));
+          flush_output();
+        });
+    print("{}", contraction_means(measured));
+    table_file.write([&] { return contraction_csv(measured); });
+    json_file.write({{"machine", json_machine()}, {"contractions", json_contractions(*where, chosen, measured)}});
   }
 
   void write_source(Outputs& outputs) const {
@@ -317,13 +349,23 @@ void add_bench(CLI::App& app, int&) {
   bench->add_flag("--kernels", command->kernels, "Measure the GPU kernel on single tasks of standard sizes");
   command->table.add_to(*bench, "--precision", "double, or mixed: GPUs compute faster (CPU: slow test)");
   bench->add_flag("--tune", command->tune, "Like --kernels, with every kernel that a run chooses from");
+  CLI::Option* contractions =
+      bench->add_flag("--contractions", command->contractions, "Measure the 48 contractions of TCCG on cores or a GPU");
+  bench->add_option("--share", command->share, "Share of the size of the contractions; default: cores 0.1, GPU 1")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->needs(contractions);
+  bench->add_option("--table", command->contraction_table, "Write the table of the contractions to this CSV file")
+      ->needs(contractions);
+  bench->add_option("--explain", command->explained, "Show the plans for this contraction, 1 to 48; measure nothing")
+      ->check(CLI::Range(1, 48))
+      ->needs(contractions);
   bench->add_option("--repeats", command->repeats, "Number of runs; the median is reported")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   bench->add_option("--json", command->json, "Write all results to this JSON file; - is standard output");
   bench->add_option("--write", command->write, "Write the amplitudes to this dump instead of measuring");
   add_overwrite(*bench, command->overwrite);
-  bench->footer("Details: drivers/docs/running.md (measuring a machine)");
+  bench->footer("Details: drivers/docs/running.md (measuring a machine), drivers/docs/contraction.md");
   bench->callback([command, bench] {
     refuse_other_environment(*bench);
     command->table.set(command->options);

@@ -61,7 +61,7 @@ struct PlanCommand {
     }
     for (const std::string& each : measured) outputs.protect_input(each);
     ReportFile json_file(outputs, json, "plan");
-    TraceFile trace_file(outputs, trace);
+    TextFile trace_file(outputs, "--trace", trace, "trace of `trifuse plan`", trace_beginning);
     const std::vector<MeasuredRun> runs = read_measured_runs(measured);
 
     Problem problem;

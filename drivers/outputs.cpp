@@ -14,7 +14,6 @@
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/journal_file.hpp"
 #include "cxx/report/report.hpp"
-#include "drivers/plan_trace.hpp"
 
 namespace trifuse::cli {
 
@@ -36,10 +35,10 @@ bool is_earlier_report(const std::string& path, const std::string& command) {
   return holds("program", "trifuse") && holds("report", command) && report.contains("schema_version");
 }
 
-bool is_earlier_trace(const std::string& path) {
+bool begins_with(const std::string& path, const std::string& expected) {
   std::ifstream file(path, std::ios::binary);
-  std::string beginning(trace_beginning.size(), '\0');
-  return file.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == trace_beginning;
+  std::string beginning(expected.size(), '\0');
+  return file.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) && beginning == expected;
 }
 
 std::string kept_unless(const std::string& kind, const std::string& cure) {
@@ -116,17 +115,20 @@ void ReportFile::write(const nlohmann::ordered_json& content) {
   file_->finish();
 }
 
-TraceFile::TraceFile(Outputs& outputs, const std::string& path) {
+TextFile::TextFile(Outputs& outputs, const std::string& option, const std::string& path, const std::string& kind,
+                   std::string_view beginning) {
   if (path.empty()) return;
-  OutputRules rules = outputs.add("--trace", path);
-  rules.kept = kept_unless("trace of `trifuse plan`", rules.cure);
-  rules.is_earlier = is_earlier_trace;
+  OutputRules rules = outputs.add(option, path);
+  rules.kept = kept_unless(kind, rules.cure);
+  rules.is_earlier = [beginning = std::string(beginning)](const std::string& file) {
+    return begins_with(file, beginning);
+  };
   file_ = std::make_unique<OutputFile>(path, std::move(rules));
 }
 
-void TraceFile::write(const std::function<std::string()>& trace) {
+void TextFile::write(const std::function<std::string()>& text) {
   if (!file_) return;
-  file_->write(trace());
+  file_->write(text());
   file_->finish();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,12 +61,15 @@ class ReportFile {
   std::unique_ptr<OutputFile> file_;
 };
 
-/// A trace (see plan_trace.hpp). Does nothing if its path is empty. `outputs` must outlive it.
-class TraceFile {
+/// A file of text. Does nothing if its path is empty. `outputs` must outlive it.
+class TextFile {
  public:
-  TraceFile(Outputs& outputs, const std::string& path);
-  /// Writes the text that `trace` returns. Does not call `trace` if there is no file.
-  void write(const std::function<std::string()>& trace);
+  /// `option`: the option that names the file. `kind`: e.g. "trace of `trifuse plan`". `beginning`: all files of this
+  /// kind begin with it, and no other files. Throws as `Outputs::add` and OutputFile do.
+  TextFile(Outputs& outputs, const std::string& option, const std::string& path, const std::string& kind,
+           std::string_view beginning);
+  /// Writes the text that `text` returns. Does not call `text` if there is no file.
+  void write(const std::function<std::string()>& text);
 
  private:
   std::unique_ptr<OutputFile> file_;

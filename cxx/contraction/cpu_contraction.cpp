@@ -74,9 +74,9 @@ void pack(const IndexSpace& external, const IndexSpace& k, Tensor operand, const
 }
 
 /// One run of a plan.
-class Run {
+class CpuRun {
  public:
-  Run(const CpuPlan& plan, int threads, double alpha, std::array<const double*, 2> operands, double beta, double* c)
+  CpuRun(const CpuPlan& plan, int threads, double alpha, std::array<const double*, 2> operands, double beta, double* c)
       : plan_(plan), threads_(threads), alpha_(alpha), operands_(operands), beta_(beta), c_(c) {}
 
   void all() {
@@ -244,7 +244,7 @@ void CpuContraction::run(double alpha, const double* a, const double* b, double 
   if (contraction_.empty_result()) return;
   if (!has_products_ || alpha == 0.0) return scale(contraction_, beta, c);
   if (plan_.loops) return multiply_by_loops(plan_, threads_, alpha, {a, b}, beta, c);
-  Run(plan_, threads_, alpha, {a, b}, beta, c).all();
+  CpuRun(plan_, threads_, alpha, {a, b}, beta, c).all();
 }
 
 std::string CpuContraction::text() const {

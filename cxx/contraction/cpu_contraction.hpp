@@ -5,6 +5,8 @@
 #include "cxx/contraction/cpu_plan.hpp"
 #include "cxx/contraction/description.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse::contraction {
 
 /// A contraction on CPU cores by BLAS. Planned once, in less than a millisecond, and run often.
@@ -41,3 +43,5 @@ class CpuContraction {
 };
 
 }
+
+#pragma GCC visibility pop

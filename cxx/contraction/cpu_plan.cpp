@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct Core {
   static constexpr double small_call = 50.0;    ///< a call of DGEMM that does not copy its operands
   static constexpr double small_inside = 0.07;  ///< it reads an element of an operand
   static constexpr double product = 1.0 / 50;   ///< a multiplication and an addition
+  static constexpr double loops = 9.0;          ///< a product by loops begins
+  static constexpr double loops_block = 5.0;    ///< it begins a block of four rows and eight columns
+  static constexpr double loops_step = 1.1;     ///< it adds one contracted value to a block
+  static constexpr double loops_pack = 0.25;    ///< it packs an element
+  static constexpr double loops_store = 0.6;    ///< it stores an element alone
   static constexpr double row = 2.5;            ///< a row of a copy of ours begins
   static constexpr double copied = 0.35;        ///< an element is copied
   static constexpr double line = 2.0;           ///< a cache line is moved between memory and cache
@@ -128,10 +134,29 @@ class Candidate {
   }
 
   /// Predicts the time of a plan with `loops`.
-  double seconds_of_loops() const { return 0.0; }
+  double seconds_of_loops() const {
+    constexpr std::int64_t rows_at_once = 4, columns_at_once = 8;
+    const std::int64_t m = plan_.rows.size(), n = plan_.columns.size(), k = plan_.k.size();
+    // The last columns are packed and stored one by one if they are not 2 or 4.
+    const std::int64_t last = n % columns_at_once, single = last == 2 || last == 4 ? 0 : last;
+    const std::int64_t packed = has_step_1(plan_.columns, plan_.column_operand) ? single : n;
+    const std::int64_t stored = has_step_1(plan_.columns, C) ? single : n;
+    const double blocks = count(IndexSpace::divide_up(m, rows_at_once) * IndexSpace::divide_up(n, columns_at_once));
+    const double time = Core::loops + blocks * (Core::loops_block + count(k) * Core::loops_step) +
+                        count(packed * k) * Core::loops_pack + count(stored * m) * Core::loops_store +
+                        count(m * k) * operand(plan_.rows, plan_.row_operand, false, false, 1.0) +
+                        count(n * k) * operand(plan_.columns, plan_.column_operand, false, true, 1.0) +
+                        count(m * n) * result();
+    constexpr double nanosecond = 1e-9;
+    return count(plan_.batch.size()) * time * nanosecond / efficiency();
+  }
 
  private:
   static double count(std::int64_t n) { return static_cast<double>(n); }
+
+  static bool has_step_1(const IndexSpace& space, Tensor tensor) {
+    return space.begin_of_run(tensor) == 0 && space.stride(tensor) == 1;
+  }
 
   /// Returns the time of one DGEMM whose operands are in the cache.
   double product() const {
@@ -222,9 +247,9 @@ void choose_groups(CpuPlan& plan, const CpuLimits& limits) {
 
 /// Calls `visit(plan)` for each possible plan, without its strips.
 template <typename Visit>
-class Search {
+class CpuSearch {
  public:
-  Search(const Contraction& contraction, const CpuLimits& limits, Visit visit)
+  CpuSearch(const Contraction& contraction, const CpuLimits& limits, Visit visit)
       : contraction_(contraction), limits_(limits), visit_(visit) {}
 
   void all() {
@@ -238,7 +263,8 @@ class Search {
       plan.row_operand = swapped ? B : A;
       plan.column_operand = swapped ? A : B;
       const std::vector<IndexSpace>&of_rows = swapped ? of_b : of_a, &of_columns = swapped ? of_a : of_b;
-      try_loops(plan, of_rows.front(), of_columns.front(), of_k.front());
+      try_loops(plan, contraction_.of_class(swapped ? IndexClass::external_b : IndexClass::external_a),
+                contraction_.of_class(swapped ? IndexClass::external_a : IndexClass::external_b));
       for (const IndexSpace& rows : of_rows) {
         for (const IndexSpace& columns : of_columns) {
           for (const IndexSpace& k : of_k) {
@@ -253,18 +279,29 @@ class Search {
   }
 
  private:
-  /// Loops suit small matrices, all of which fit into the first cache.
-  void try_loops(CpuPlan plan, const IndexSpace& rows, const IndexSpace& columns, const IndexSpace& k) {
-    constexpr std::int64_t cache = 4096;  // elements
-    const std::int64_t m = rows.size(), n = columns.size(), x = k.size();
-    if (x > longest_loop || m > cache || n > cache || m * x + n * x + m * n > cache) return;
+  /// Tries loops over small matrices. The slowest external indices may count as batches.
+  void try_loops(CpuPlan plan, const std::vector<Index>& rows, const std::vector<Index>& columns) {
     plan.loops = true;
-    plan.rows = rows;
-    plan.columns = columns;
-    plan.k = k;
     plan.batch_on_threads = true;
-    plan.predicted_seconds = Candidate(plan).seconds_of_loops();
-    visit_(std::as_const(plan));
+    plan.k = IndexSpace(contraction_.of_class(IndexClass::contracted));
+    for (std::size_t r = 0; r <= rows.size(); ++r) {
+      for (std::size_t c = 0; c <= columns.size(); ++c) {
+        plan.rows = IndexSpace(std::span(rows).subspan(r));
+        plan.columns = IndexSpace(std::span(columns).subspan(c));
+        if (!fits_cache(plan.rows.size(), plan.columns.size(), plan.k.size())) continue;
+        std::vector<Index> batch = contraction_.of_class(IndexClass::batch);
+        batch.insert(batch.end(), rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(r));
+        batch.insert(batch.end(), columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(c));
+        plan.batch = IndexSpace(batch);
+        plan.predicted_seconds = Candidate(plan).seconds_of_loops();
+        visit_(std::as_const(plan));
+      }
+    }
+  }
+
+  static bool fits_cache(std::int64_t m, std::int64_t n, std::int64_t k) {
+    constexpr std::int64_t most = 4096;  // elements
+    return k <= longest_loop && m <= most && n <= most && m * k + n * k + m * n <= most;
   }
 
   void try_packing(CpuPlan& plan) {
@@ -337,7 +374,7 @@ BlasMatrix blas_matrix(std::int64_t rows, std::int64_t row_stride, std::int64_t 
 CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   CpuPlan best;
   best.predicted_seconds = std::numeric_limits<double>::infinity();
-  Search(contraction, limits, [&](const CpuPlan& plan) {
+  CpuSearch(contraction, limits, [&](const CpuPlan& plan) {
     if (plan.predicted_seconds < best.predicted_seconds) best = plan;
   }).all();
   choose_strips(best, limits);
@@ -346,7 +383,7 @@ CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
 
 std::vector<CpuPlan> candidates_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   std::vector<CpuPlan> plans;
-  Search(contraction, limits, [&](const CpuPlan& plan) { plans.push_back(plan); }).all();
+  CpuSearch(contraction, limits, [&](const CpuPlan& plan) { plans.push_back(plan); }).all();
   for (CpuPlan& plan : plans) choose_strips(plan, limits);
   return plans;
 }

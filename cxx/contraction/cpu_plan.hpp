@@ -7,13 +7,15 @@
 #include "cxx/contraction/description.hpp"
 #include "cxx/contraction/index_space.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse::contraction {
 
-/// How BLAS computes a contraction: which indices are the rows and the columns of the matrices, how they are divided
-/// into blocks, and which blocks are packed. The plan depends on the contraction and on the number of cores of the
-/// machine, not on the number of threads, and so do the bits of the result.
+/// How CPU cores compute a contraction: which indices are the rows and the columns of the matrices, how they are
+/// divided into blocks, and which blocks are packed. The plan depends on the contraction and on the number of cores of
+/// the machine, not on the number of threads, and so do the bits of the result.
 ///
-/// The loops of a run, outermost first:
+/// Small matrices are multiplied by loops without BLAS, see `loops`. The loops of a run with BLAS, outermost first:
 ///
 ///     for each batch                      matrices with the same rows and columns
 ///       for each block of `k`             the first one multiplies C by beta
@@ -22,7 +24,8 @@ namespace trifuse::contraction {
 ///             for each block of the columns
 ///               one DGEMM                 into C, or into the memory of the thread and then into C
 struct CpuPlan {
-  bool loops = false;         ///< each batch is multiplied by loops of ours: no blocks, no packing, no DGEMM
+  /// Each batch is multiplied by loops. Nothing is divided or packed. External indices may be among those of `batch`.
+  bool loops = false;
   Tensor row_operand = A;     ///< the operand with the external indices of `rows`: A or B
   Tensor column_operand = B;  ///< the other one
   IndexSpace batch;           ///< one block for each combination
@@ -70,3 +73,5 @@ struct BlasMatrix {
 BlasMatrix blas_matrix(std::int64_t rows, std::int64_t row_stride, std::int64_t columns, std::int64_t column_stride);
 
 }
+
+#pragma GCC visibility pop

@@ -166,6 +166,17 @@ void expect_separate_elements(const std::vector<Index>& indices) {
   }
 }
 
+/// Returns an index of a batch as an external index if all products of the batch share an operand.
+Index without_shared_operand(Index index) {
+  if (index.index_class != IndexClass::batch || index.extent == 0) return index;
+  if (index.stride[A] == 0) {
+    index.index_class = IndexClass::external_b;
+  } else if (index.stride[B] == 0) {
+    index.index_class = IndexClass::external_a;
+  }
+  return index;
+}
+
 /// Returns true if `fast` continues `slow` without a gap in each tensor, so that both are one index.
 bool one_index(const Index& slow, const Index& fast) {
   std::int64_t extent = 0;
@@ -239,7 +250,7 @@ Contraction describe(std::string_view expression, const Layout& a, const Layout&
 Contraction canonical_form(const Contraction& contraction) {
   Contraction form;
   for (const Index& index : contraction.indices) {
-    if (index.extent != 1) form.indices.push_back(index);
+    if (index.extent != 1) form.indices.push_back(without_shared_operand(index));
   }
   if (contraction.empty_result() || contraction.empty_sum()) {
     // The extents of an empty tensor may be too large to be multiplied.

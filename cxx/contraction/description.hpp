@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
+
 /// Contractions of two tensors of doubles with any indices: C = alpha sum A B + beta C.
 ///
 /// Example: "aebf,dfce->abcd" means C[a,b,c,d] = alpha sum_ef A[a,e,b,f] B[d,f,c,e] + beta C[a,b,c,d].
@@ -85,6 +87,7 @@ Contraction describe(std::string_view expression, const Layout& a, const Layout&
 /// Returns an equal contraction with as few indices as possible, from which executors plan.
 ///
 /// - Indices of the extent 1 are absent.
+/// - A batch index with the stride 0 in an operand is an external index of the other operand.
 /// - Two indices of one class are one index if they follow each other without a gap in each tensor that has them.
 /// - The indices are in the order of their classes: batch, external_a, external_b, contracted. Inside a class the
 ///   strides in C descend; those of contracted indices descend in A.
@@ -115,3 +118,5 @@ double bytes(const Contraction& contraction, bool reads_c);
 double bound(const Contraction& contraction, bool reads_c, double dgemm_rate, double copy_rate);
 
 }
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 
 #include "cxx/contraction/description.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace trifuse::contraction {
 
 /// All combinations of the values of some indices in C order, the last index fastest, and a division of them into
@@ -127,3 +129,5 @@ class IndexSpace {
 };
 
 }
+
+#pragma GCC visibility pop

@@ -1,5 +1,8 @@
 """The commands that describe, measure and check."""
 
+import csv
+import math
+import re
 import unittest
 
 from trifuse_program import DATA, GOOD_CASES, ProgramTest, read_doubles, read_report, trifuse, write_doubles
@@ -112,6 +115,46 @@ class Bench(ProgramTest):
 
     def test_absent_files_are_refused(self):
         self.assertEqual(trifuse("bench", self.folder / "absent").code, 1)
+
+
+class Contractions(ProgramTest):
+    SMALL = ("bench", "--contractions", "--share", "1e-6", "--repeats", 1, "--threads", 2)
+
+    def test_it_measures_all_of_them_beside_their_bounds(self):
+        table, path = self.folder / "table.csv", self.folder / "bench.json"
+        text = self.succeed(*self.SMALL, "--table", table, "--json", path).out
+        report = read_report(path)["contractions"]
+        with open(table, newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["number"]) for row in rows], list(range(1, 49)))
+        self.assertEqual([row["contraction"] for row in rows], [entry["contraction"] for entry in report["results"]])
+        for entry in report["results"]:
+            bound = min(entry["dgemm_flops_per_second"], entry["operations"] / entry["bytes"] * entry["copy_bytes_per_second"])
+            self.assertAlmostEqual(entry["bound_flops_per_second"] / bound, 1.0, delta=1e-12)
+            self.assertAlmostEqual(entry["share_of_bound"] * bound * entry["seconds"] / entry["operations"], 1.0, delta=1e-12)
+            self.assertLess(entry["error"], 1e-14)
+        product = math.prod(entry["share_of_bound"] for entry in report["results"][8:11])
+        self.assertAlmostEqual(report["mean_share_of_bound"]["AO to MO"], product ** (1 / 3), delta=1e-12)
+        for name in ("tensor times matrix", "AO to MO", "CCSD", "CCSD(T)", "all"):
+            self.assertIn(f"\n{name:<20} {report['mean_share_of_bound'][name]:.3f}\n", text)
+        self.assertEqual(trifuse(*self.SMALL, "--table", path).code, 2)  # a file of another kind is kept
+
+    def test_it_explains_the_choice_of_a_plan(self):
+        text = self.succeed("bench", "--contractions", "--explain", 31, "--threads", 1).out
+        self.assertIn("Contraction 31, CCSD(T): aged,cbfg->fedcba with a=16 ", text)
+        times = [float(time) for time in re.findall(r"(\S+) s predicted\n", text)]
+        self.assertEqual(len(times), 20)
+        self.assertEqual(times, sorted(times))
+
+    def test_wrong_options_are_refused(self):
+        for arguments, part in ((["--share", "0.1"], "--share requires --contractions"),
+                                (["--table", "t.csv"], "--table requires --contractions"),
+                                (["--contractions", "--share", "0"], "--share"), (["--contractions", "--explain", "49"], "1 to 48"),
+                                (["--contractions", "--explain", "3", "--table", "t.csv"], "--explain measures nothing")):
+            outcome = trifuse("bench", *arguments)
+            self.assertEqual((outcome.code, outcome.out), (2, ""))
+            self.assertIn(part, outcome.err)
+        self.assert_nothing_but()
 
 
 class Selftest(ProgramTest):

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <string_view>
 
 #include "cxx/contraction/cpu_contraction.hpp"
 #include "cxx/contraction/reference.hpp"
@@ -13,8 +13,6 @@
 namespace trifuse::contraction {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 /// Limits with which small contractions have many blocks, strips and groups. Several threads meet after each strip, so
 /// they have larger ones, to save time.
 CpuLimits small_limits(bool batch_on_threads, int threads) {
@@ -22,21 +20,11 @@ CpuLimits small_limits(bool batch_on_threads, int threads) {
   return {threads == 1 ? 5 : 100, strip, 30, 1 << 19, 32, batch_on_threads ? 1e9 : 0.0};
 }
 
-/// Expects that two memories of C agree: the elements of C up to rounding, the gaps in all bits.
-void expect_equal(const std::vector<double>& found, const std::vector<double>& expected, double terms,
-                  const std::string& what) {
-  constexpr double rounding = 1e-15;
-  for (std::size_t n = 0; n < found.size(); ++n) {
-    const bool equal = std::abs(found[n] - expected[n]) <= rounding * (terms + 10.0) ||
-                       (std::isnan(found[n]) && std::isnan(expected[n]));
-    ASSERT_TRUE(equal) << what << ": element " << n << " is " << found[n] << ", not " << expected[n];
-  }
-}
-
-double terms_of(const Contraction& contraction) {
-  double terms = 1.0;
-  for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
-  return terms;
+/// Returns numbers for all elements of a tensor without gaps.
+std::vector<double> some_numbers(const Contraction& contraction, Tensor tensor) {
+  std::vector<double> numbers(static_cast<std::size_t>(elements(contraction, tensor)));
+  for (std::size_t n = 0; n < numbers.size(); ++n) numbers[n] = std::sin(static_cast<double>(n + 7 * tensor));
+  return numbers;
 }
 
 /// Compares one random contraction with the loops: the chosen plan, and a random plan with small limits.
@@ -45,7 +33,6 @@ void check_random(std::uint32_t seed, bool gaps) {
   const double alpha = std::array{1.0, -0.5, 0.0}[static_cast<std::size_t>(random.number(0, 11) / 5)];
   const double beta = std::array{0.0, 1.0, 0.7}[static_cast<std::size_t>(random.number(0, 2))];
   if (beta == 0.0) {
-    // Numbers of C that nobody may read.
     for (double& element : random.memory[C]) element = nan;
   }
   const double *a = random.first(A), *b = random.first(B);
@@ -54,8 +41,8 @@ void check_random(std::uint32_t seed, bool gaps) {
   const auto check = [&](const CpuContraction& contraction) {
     std::vector<double> found = random.memory[C];
     contraction.run(alpha, a, b, beta, random.first(C, found));
-    expect_equal(found, expected, terms_of(random.contraction),
-                 std::to_string(seed) + " " + random.expression + ": " + contraction.text());
+    SCOPED_TRACE(std::to_string(seed) + " " + random.expression + ": " + contraction.text());
+    expect_equal(found, expected, terms_of(random.contraction));
   };
   check(CpuContraction(random.contraction, 1));
   const Contraction form = canonical_form(random.contraction);
@@ -84,25 +71,44 @@ TEST(CpuContraction, TccgContractionsAreThoseOfTheLoops) {
   for (const TccgContraction& entry : tccg_contractions()) {
     const TccgLayouts layouts = layouts_of(entry, 1e-4);
     const Contraction contraction = describe(entry.expression, layouts[A], layouts[B], layouts[C]);
-    std::vector<double> a(static_cast<std::size_t>(elements(contraction, A))),
-        b(static_cast<std::size_t>(elements(contraction, B))),
-        c(static_cast<std::size_t>(elements(contraction, C)), nan);
-    for (std::size_t n = 0; n < a.size(); ++n) a[n] = std::sin(static_cast<double>(n));
-    for (std::size_t n = 0; n < b.size(); ++n) b[n] = std::cos(static_cast<double>(n));
-    std::vector<double> expected = c;
+    const std::vector<double> a = some_numbers(contraction, A), b = some_numbers(contraction, B);
+    std::vector<double> c(static_cast<std::size_t>(elements(contraction, C)), nan), expected = c;
     contract_by_loops(contraction, 1.0, a.data(), b.data(), 0.0, expected.data());
     const CpuContraction planned(contraction, 2);
     planned.run(1.0, a.data(), b.data(), 0.0, c.data());
-    expect_equal(c, expected, terms_of(contraction), std::to_string(entry.number) + ": " + planned.text());
+    SCOPED_TRACE(std::to_string(entry.number) + ": " + planned.text());
+    expect_equal(c, expected, terms_of(contraction));
+  }
+}
+
+TEST(CpuContraction, SmallProductsOfABatch) {
+  constexpr std::int64_t batches = 600;
+  for (const char* const expression : {"xik,xkj->xij", "xki,xjk->jxi", "ki,xkj->xij"}) {
+    for (const std::int64_t n : {1, 2, 3, 5, 8, 11, 20}) {
+      const auto layout = [&](std::string_view letters) {
+        Layout of;
+        for (const char letter : letters)
+          of.extents.push_back(letter == 'x' ? batches : letter == 'i' ? n : letter == 'k' ? n + 1 : n + 2);
+        return of;
+      };
+      const std::string_view text = expression;
+      const std::size_t comma = text.find(',');
+      const Contraction contraction = describe(text, layout(text.substr(0, comma)), layout(text.substr(comma + 1, 3)));
+      const std::vector<double> a = some_numbers(contraction, A), b = some_numbers(contraction, B);
+      std::vector<double> c = some_numbers(contraction, C), expected = c;
+      contract_by_loops(contraction, 0.5, a.data(), b.data(), -1.0, expected.data());
+      const CpuContraction planned(contraction, n % 2 == 0 ? 2 : 1);
+      planned.run(0.5, a.data(), b.data(), -1.0, c.data());
+      SCOPED_TRACE(std::string(expression) + ": " + planned.text());
+      expect_equal(c, expected, terms_of(contraction));
+      EXPECT_TRUE(n == 1 || plan_for_cpu(canonical_form(contraction)).loops) << planned.text();
+    }
   }
 }
 
 TEST(CpuContraction, SameBitsOnAnyNumberOfThreads) {
   const Contraction contraction = describe("eafb,dfce->abcd", {{12, 20, 17, 16}, {}}, {{19, 17, 15, 12}, {}});
-  std::vector<double> a(static_cast<std::size_t>(elements(contraction, A))),
-      b(static_cast<std::size_t>(elements(contraction, B)));
-  for (std::size_t n = 0; n < a.size(); ++n) a[n] = std::sin(static_cast<double>(n));
-  for (std::size_t n = 0; n < b.size(); ++n) b[n] = std::cos(static_cast<double>(n));
+  const std::vector<double> a = some_numbers(contraction, A), b = some_numbers(contraction, B);
   std::vector<double> first;
   for (const int threads : {1, 2, 3}) {
     std::vector<double> c(static_cast<std::size_t>(elements(contraction, C)));

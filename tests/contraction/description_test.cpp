@@ -66,6 +66,10 @@ TEST(Description, CanonicalForm) {
   EXPECT_EQ(three.indices[0].name, "acb");
   EXPECT_EQ(three.indices[0].extent, 24);
   EXPECT_TRUE(canonical_form(describe(",->", {}, {})).indices.empty());
+  // All products of the batch x share B, so x and a are the rows of one product.
+  const Contraction shared = canonical_form(describe("xab,xbc->xac", {{7, 2, 3}, {}}, {{7, 3, 4}, {0, 4, 1}}));
+  ASSERT_EQ(shared.indices.size(), 3u);
+  EXPECT_EQ(shared.indices[0], (Index{"xa", IndexClass::external_a, 14, {3, 0, 4}}));
 }
 
 TEST(Description, EmptyTensors) {

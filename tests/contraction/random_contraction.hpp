@@ -1,8 +1,12 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -11,6 +15,26 @@
 #include "cxx/contraction/description.hpp"
 
 namespace trifuse::contraction {
+
+/// A number of C that nobody may read.
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Returns the terms of the sum.
+inline double terms_of(const Contraction& contraction) {
+  double terms = 1.0;
+  for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
+  return terms;
+}
+
+/// Expects that two memories of C agree: the elements of C up to rounding, the gaps in all bits. `terms`: of the sum.
+inline void expect_equal(const std::vector<double>& found, const std::vector<double>& expected, double terms) {
+  constexpr double rounding = 1e-15;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    const bool equal = std::abs(found[n] - expected[n]) <= rounding * (terms + 10.0) ||
+                       (std::isnan(found[n]) && std::isnan(expected[n]));
+    ASSERT_TRUE(equal) << "element " << n << " of " << found.size() << " is " << found[n] << ", not " << expected[n];
+  }
+}
 
 /// Layouts and numbers of a contraction of random indices.
 class RandomContraction {

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "cxx/contraction/gpu_plan.hpp"
@@ -17,14 +15,6 @@ namespace trifuse::contraction {
 namespace {
 
 using trifuse::testing::OnGpu;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-double terms_of(const Contraction& contraction) {
-  double terms = 1.0;
-  for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
-  return terms;
-}
 
 /// A random contraction, its result by loops, and its tensors in device memory.
 class OnDevice {
@@ -62,15 +52,6 @@ class OnDevice {
   std::size_t shift_;
   std::array<gpu::DeviceArray<double>, 3> device_;
 };
-
-void expect_equal(const std::vector<double>& found, const std::vector<double>& expected, double terms) {
-  constexpr double rounding = 1e-15;
-  for (std::size_t n = 0; n < found.size(); ++n) {
-    const bool equal = std::abs(found[n] - expected[n]) <= rounding * (terms + 10.0) ||
-                       (std::isnan(found[n]) && std::isnan(expected[n]));
-    ASSERT_TRUE(equal) << "element " << n << " of " << found.size() << " is " << found[n] << ", not " << expected[n];
-  }
-}
 
 using GpuContractionOnGpu = OnGpu;
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "cxx/contraction/cpu_contraction.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/plan/task_results.hpp"
@@ -11,7 +12,7 @@
 #include "trifuse_config.hpp"
 
 /// A program of somebody else: E(T) of a made-up molecule from the reference and the CPU executor of an installed
-/// Trifuse.
+/// Trifuse, and a contraction.
 namespace {
 
 double triples_energy(const trifuse::Executor& executor, const std::vector<trifuse::Task>& tasks) {
@@ -23,6 +24,15 @@ double triples_energy(const trifuse::Executor& executor, const std::vector<trifu
     sum += energy.same.e_paren_t + energy.mixed.e_paren_t;
   }
   return sum;
+}
+
+/// Multiplies two matrices, one of them transposed.
+bool multiplies() {
+  const std::vector<double> a = {1.0, 2.0, 3.0, 4.0}, b = {5.0, 6.0, 7.0, 8.0};
+  std::vector<double> c(4);
+  const auto product = trifuse::contraction::describe("ik,jk->ij", {{2, 2}, {}}, {{2, 2}, {}});
+  trifuse::contraction::CpuContraction(product, 1).run(1.0, a.data(), b.data(), 0.0, c.data());
+  return c == std::vector<double>{17.0, 23.0, 39.0, 53.0};
 }
 
 }
@@ -48,5 +58,5 @@ int main() {
   std::printf("Trifuse %s, %zu tasks: E(T) = %.15f (reference), %.15f (cpu)\n", trifuse::version, tasks.size(),
               reference, cpu);
   const bool equal = reference < 0.0 && std::abs(cpu - reference) <= 1e-12 * std::abs(reference);
-  return equal ? 0 : 1;
+  return equal && multiplies() ? 0 : 1;
 }

@@ -4,8 +4,8 @@
     visible_names.py LIBRARY SOURCE ...
 
 SOURCE is an installed header or a file of a Fortran module. Each symbol must be a C function that a header declares,
-belong to a class, a function or a constant of the namespace trifuse that a header declares, or belong to a module. Each
-C function must be exported, and the pragmas of a header must say that its declarations are.
+belong to a class, a function or a constant of the namespace trifuse or trifuse::contraction that a header declares, or
+belong to a module. Each C function must be exported, and the pragmas of a header must say that its declarations are.
 """
 
 import pathlib
@@ -63,7 +63,7 @@ def main() -> None:
     wrong = []
     for symbol in symbols:
         # `vtable for trifuse::X`, `trifuse::f[abi:cxx11](...)`, `double const& trifuse::X::f<...>(...)`
-        found = re.match(r"(?:[^(]*?[ &*])?trifuse::(\w+)", symbol)
+        found = re.match(r"(?:[^(]*?[ &*])?trifuse::(?:contraction::)?(\w+)", symbol)
         module = re.match(r"__(\w+)_MOD_", symbol)
         if not (module[1] in modules if module else found[1] in names if found else symbol in functions):
             wrong.append(symbol)

@@ -1,0 +1,97 @@
+#include "cxx/cuda/contraction/timed_contraction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "cxx/base/median.hpp"
+#include "cxx/cuda/contraction/gpu_contraction.hpp"
+#include "cxx/cuda/runtime/device_memory.hpp"
+
+namespace trifuse::contraction {
+
+namespace {
+
+using trifuse::gpu::DeviceArray;
+using trifuse::gpu::Event;
+
+/// Larger than the second-level caches of all GPUs, bytes.
+constexpr std::size_t beyond_caches = std::size_t{512} << 20;
+
+/// Returns the seconds of the work that `start` puts on the default stream.
+template <typename Start>
+double seconds_of(const Start& start) {
+  const Event begin, end;
+  TRIFUSE_CUDA(cudaEventRecord(begin, nullptr));
+  start();
+  TRIFUSE_CUDA(cudaEventRecord(end, nullptr));
+  TRIFUSE_CUDA(cudaEventSynchronize(end));
+  return trifuse::gpu::seconds_between(begin, end);
+}
+
+}
+
+class TimedContraction::Implementation {
+ public:
+  Implementation(const Contraction& contraction, std::span<const double> a, std::span<const double> b, int device)
+      : planned_(contraction, device),
+        a_(a.size()),
+        b_(b.size()),
+        c_(static_cast<std::size_t>(elements(contraction, C))),
+        other_(beyond_caches) {
+    TRIFUSE_CUDA(cudaMemcpy(a_.data(), a.data(), a.size_bytes(), cudaMemcpyHostToDevice));
+    TRIFUSE_CUDA(cudaMemcpy(b_.data(), b.data(), b.size_bytes(), cudaMemcpyHostToDevice));
+    // Numbers that are not numbers: an element that no run writes is noticed.
+    TRIFUSE_CUDA(cudaMemset(c_.data(), 0xff, c_.size() * sizeof(double)));
+  }
+
+  std::string plan() const { return planned_.text(); }
+  double run() {
+    // While the GPU writes other memory, the host prepares the launch.
+    TRIFUSE_CUDA(cudaMemsetAsync(other_.data(), 0, other_.size(), nullptr));
+    return seconds_of([&] { planned_.start(1.0, a_.data(), b_.data(), 0.0, c_.data(), nullptr); });
+  }
+  std::vector<double> result() const {
+    std::vector<double> c(c_.size());
+    TRIFUSE_CUDA(cudaMemcpy(c.data(), c_.data(), c.size() * sizeof(double), cudaMemcpyDeviceToHost));
+    return c;
+  }
+
+ private:
+  GpuContraction planned_;
+  DeviceArray<double> a_, b_, c_;
+  DeviceArray<std::byte> other_;
+};
+
+TimedContraction::TimedContraction(const Contraction& contraction, std::span<const double> a, std::span<const double> b,
+                                   int device)
+    : implementation_(std::make_unique<Implementation>(contraction, a, b, device)) {}
+TimedContraction::~TimedContraction() = default;
+
+std::string TimedContraction::plan() const {
+  return implementation_->plan();
+}
+
+double TimedContraction::run() {
+  return implementation_->run();
+}
+
+std::vector<double> TimedContraction::result() const {
+  return implementation_->result();
+}
+
+double time_copy(int device) {
+  TRIFUSE_CUDA(cudaSetDevice(device));
+  const DeviceArray<std::byte> from(beyond_caches), to(beyond_caches);
+  constexpr int repeats = 5;
+  std::vector<double> rates;
+  for (int r = 0; r <= repeats; ++r) {
+    const double seconds = seconds_of([&] {
+      TRIFUSE_CUDA(cudaMemcpyAsync(to.data(), from.data(), beyond_caches, cudaMemcpyDeviceToDevice, nullptr));
+    });
+    if (r > 0) rates.push_back(2.0 * static_cast<double>(beyond_caches) / seconds);  // the first copy warms up
+  }
+  return median(std::move(rates));
+}
+
+}

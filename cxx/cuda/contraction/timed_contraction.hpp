@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cxx/contraction/description.hpp"
+
+/// Measures contractions on one GPU.
+namespace trifuse::contraction {
+
+/// A contraction whose tensors this object holds in the memory of a GPU.
+class TimedContraction {
+ public:
+  /// Plans a contraction whose tensors have C order without gaps, and copies `a` and `b`, all elements, to the GPU.
+  /// Throws as GpuContraction does, and DeviceMemoryError.
+  TimedContraction(const Contraction& contraction, std::span<const double> a, std::span<const double> b, int device);
+  ~TimedContraction();
+
+  /// Describes the plan in one line.
+  std::string plan() const;
+  /// Computes C = sum A B. Returns the seconds. Before that the second-level cache holds none of the tensors. Throws
+  /// DeviceError.
+  double run();
+  /// Returns the elements of C after a run.
+  std::vector<double> result() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// Returns the bytes per second of a large copy on a GPU, read and written. Throws DeviceError.
+double time_copy(int device);
+
+}
