@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cxx/calculation/option_table.hpp"
+#include "cxx/cuda/contraction/kept_contractions.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "fortran_iface/handles.hpp"
 #include "trifuse_config.hpp"
@@ -89,7 +90,10 @@ int64_t trifuse_gpu_count(trifuse_status* status) {
 }
 
 void trifuse_release_memory(trifuse_status* status) {
-  guarded(status, [] { trifuse::release_kept_device_memory(); });
+  guarded(status, [] {
+    trifuse::contraction::drop_kept_contractions();
+    trifuse::release_kept_device_memory();
+  });
 }
 
 trifuse_calculation trifuse_new_calculation(trifuse_status* status, trifuse_amplitudes right, trifuse_amplitudes left) {

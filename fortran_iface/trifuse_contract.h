@@ -43,6 +43,38 @@ void trifuse_contract(trifuse_status* status, const char* expression, double alp
                       const trifuse_layout* layout_a, const double* b, const trifuse_layout* layout_b, double beta,
                       double* c, const trifuse_layout* layout_c, int64_t threads);
 
+/* Computes the same on GPUs, for tensors in the host's memory, and waits for the result. The tensors go to the GPUs in
+ * slices, so they may be larger than the memory of a GPU. The GPUs share the slices. CPU cores pack the slices and add
+ * beta C. Tensors need not be pinned.
+ *
+ * gpu_count: 0 to 4096; 0: all supported GPUs that CUDA sees. gpus: gpus[gpu_count], numbers of the GPUs as CUDA counts
+ * them, no number twice; may be null if gpu_count is 0. memory: limit of the memory for tensors on each GPU, bytes; 0:
+ * seven eighths of the memory that is free. All other parameters are those of trifuse_contract. GPUs of one model give
+ * the same bits, however many there are, for the same limit.
+ *
+ * Fails as trifuse_contract does; with TRIFUSE_BAD_USAGE also if there is no such GPU, if Trifuse was built without
+ * CUDA, or if the limit of memory is too small; with TRIFUSE_BAD_SYSTEM if a GPU fails or has too little memory. Then
+ * C has no meaning. */
+void trifuse_contract_on_gpus(trifuse_status* status, const char* expression, double alpha, const double* a,
+                              const trifuse_layout* layout_a, const double* b, const trifuse_layout* layout_b,
+                              double beta, double* c, const trifuse_layout* layout_c, int64_t gpu_count,
+                              const int32_t* gpus, int64_t memory);
+
+/* Computes the same on one GPU, for tensors in its memory. Puts the work on a stream and returns at once.
+ *
+ * a, b, c: element [0,0,...], in memory that the GPU can address. gpu: its number as CUDA counts them. stream: a
+ * cudaStream_t of this GPU; null: CUDA's default stream. All other parameters are those of trifuse_contract.
+ *
+ * The first call with a contraction plans it. The plans of the last 16 different calls are kept, together with some
+ * memory of the GPU for partial sums; trifuse_release_memory drops them. CUDA graphs cannot capture the call. The
+ * current GPU of the thread is the same afterwards.
+ *
+ * Fails as trifuse_contract does; with TRIFUSE_BAD_USAGE also if there is no such GPU or if Trifuse was built without
+ * CUDA; with TRIFUSE_BAD_SYSTEM if the GPU has failed or has too little memory. */
+void trifuse_contract_in_gpu_memory(trifuse_status* status, const char* expression, double alpha, const double* a,
+                                    const trifuse_layout* layout_a, const double* b, const trifuse_layout* layout_b,
+                                    double beta, double* c, const trifuse_layout* layout_c, int32_t gpu, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -178,12 +178,16 @@ void scale_axes(std::span<const CopyAxis> axes, double beta, double* to) {
 }
 
 void share_copy(std::span<const CopyAxis> axes, const double* from, double* to, int threads) {
+  share_add(axes, from, 0.0, to, threads);
+}
+
+void share_add(std::span<const CopyAxis> axes, const double* from, double beta, double* to, int threads) {
   constexpr std::int64_t worthwhile = 1 << 15, most_parts = 64, line = 8;
   std::int64_t size = 1;
   for (const CopyAxis& axis : axes) size *= axis.extent;
   const auto cut = std::max_element(axes.begin(), axes.end(),
                                     [](const CopyAxis& x, const CopyAxis& y) { return x.extent < y.extent; });
-  if (threads == 1 || size < worthwhile) return copy_axes(axes, from, to);
+  if (threads == 1 || size < worthwhile) return add_axes(axes, from, beta, to);
   std::int64_t step = (cut->extent + most_parts - 1) / most_parts;
   if (cut->from == 1 || cut->to == 1) step = (step + line - 1) / line * line;
   const auto parts = static_cast<std::size_t>((cut->extent + step - 1) / step);
@@ -192,7 +196,7 @@ void share_copy(std::span<const CopyAxis> axes, const double* from, double* to, 
     std::copy(axes.begin(), axes.end(), of_part.begin());
     const std::int64_t first = static_cast<std::int64_t>(part) * step;
     of_part[static_cast<std::size_t>(cut - axes.begin())].extent = std::min(step, cut->extent - first);
-    copy_axes(std::span(of_part).first(axes.size()), from + first * cut->from, to + first * cut->to);
+    add_axes(std::span(of_part).first(axes.size()), from + first * cut->from, beta, to + first * cut->to);
   });
 }
 

@@ -21,7 +21,8 @@ void add_axes(std::span<const CopyAxis> axes, const double* from, double beta, d
 /// to[...] = beta * to[...]; does not read `to` if `beta` is 0.
 void scale_axes(std::span<const CopyAxis> axes, double beta, double* to);
 
-/// Does the same as `copy_axes` on several threads.
+/// Do the same as `copy_axes` and `add_axes` on several threads.
 void share_copy(std::span<const CopyAxis> axes, const double* from, double* to, int threads);
+void share_add(std::span<const CopyAxis> axes, const double* from, double beta, double* to, int threads);
 
 }

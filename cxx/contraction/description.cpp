@@ -166,20 +166,6 @@ void expect_separate_elements(const std::vector<Index>& indices) {
   }
 }
 
-bool in_tensor(const Index& index, Tensor tensor) {
-  switch (index.index_class) {
-    case IndexClass::batch:
-      return true;
-    case IndexClass::external_a:
-      return tensor != B;
-    case IndexClass::external_b:
-      return tensor != A;
-    case IndexClass::contracted:
-      return tensor != C;
-  }
-  return false;
-}
-
 /// Returns an index of a batch as an external index if all products of the batch share an operand.
 Index without_shared_operand(Index index) {
   if (index.index_class != IndexClass::batch || index.extent == 0) return index;
@@ -212,6 +198,20 @@ bool fuse_a_pair(std::vector<Index>& indices) {
   return false;
 }
 
+}
+
+bool in_tensor(const Index& index, Tensor tensor) {
+  switch (index.index_class) {
+    case IndexClass::batch:
+      return true;
+    case IndexClass::external_a:
+      return tensor != B;
+    case IndexClass::external_b:
+      return tensor != A;
+    case IndexClass::contracted:
+      return tensor != C;
+  }
+  return false;
 }
 
 std::vector<Index> Contraction::of_class(IndexClass index_class) const {

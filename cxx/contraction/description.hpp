@@ -44,6 +44,9 @@ struct Index {
   bool operator==(const Index&) const = default;
 };
 
+/// Returns true if a tensor has this index.
+bool in_tensor(const Index& index, Tensor tensor);
+
 /// A contraction: a value that says which elements are multiplied and where they are, not how. The element of tensor t
 /// at the values v of the indices is at the sum of v * stride[t] elements from the pointer of t.
 struct Contraction {

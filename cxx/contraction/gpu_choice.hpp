@@ -26,8 +26,7 @@ struct GpuChoice {
   std::array<TileValues, 2> values;     ///< of rows and columns
   std::array<bool, 2> grid_by_operand;  ///< tiles follow each other along the contiguous index of the operand, not of C
   std::vector<Index> batch, contracted;  ///< the fastest one first
-  bool rows_kept = false;
-  std::int32_t group = 8;  ///< see TileOrder
+  std::int32_t group = 8;                ///< see TileOrder
   std::int32_t waves, ctas;
   double seconds = 0.0;
 };

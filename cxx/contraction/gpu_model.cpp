@@ -54,13 +54,15 @@ double efficiency_of_run(double doubles) {
   if (doubles < 4.0) return 0.8 * doubles / 4.0;
   if (doubles < 8.0) return 0.80;
   if (doubles < 16.0) return 0.90;
-  return doubles < 32.0 ? 0.96 : 1.0;
+  if (doubles < 32.0) return 0.96;
+  return doubles < 64.0 ? 0.98 : 1.0;
 }
 
 /// A division of a side into tiles.
 struct Division {
   TileValues values{};
   double coverage = 1.0;  ///< share of the lines of the tiles that exist
+  double lines = 1.0;     ///< lines of a tile that exist
   double run = 1.0;       ///< neighbours in the operand; 0 if they are along k
   double score = 0.0;     ///< the smaller the better
 };
@@ -118,6 +120,7 @@ class Divisions {
       const std::int64_t extent = side_.indices[n].extent;
       real *= count(extent);
       made *= count((extent + values[n] - 1) / values[n]);
+      division.lines *= count(values[n]);
     }
     division.coverage = real / made;
     division.score = -std::log(division.coverage);
@@ -142,11 +145,13 @@ class Divisions {
 };
 
 /// Returns the share of the rate of DGEMM that a kernel reaches if nothing else limits it.
-double efficiency_of(const KernelShape& kernel) {
+double efficiency_of(const KernelShape& kernel, bool rows_along_k) {
   if (kernel.kind == KernelKind::plain) return 0.3;
-  if (kernel.kind == KernelKind::kept) return 0.6;
-  if (kernel.rows >= 96 && kernel.columns >= 96) return 0.95;
-  return kernel.columns >= 64 ? 0.87 : 0.7;
+  if (kernel.rows == 32) return 0.65;
+  const std::int32_t size = kernel.rows * kernel.columns;
+  // A warp of this kernel has too few registers for two rows of operands along k.
+  if (size == 96 * 96 && rows_along_k) return 0.75;
+  return size >= 64 * 104 ? 0.94 : size >= 64 * 96 ? 0.85 : 0.75;
 }
 
 class Search {
@@ -166,14 +171,7 @@ class Search {
     for (std::size_t shape = 0; shape < kernel_shapes.size(); ++shape) {
       const KernelShape& kernel = kernel_shapes[shape];
       if ((kernel.kind != KernelKind::plain) != gpu_.matrix_instructions) continue;
-      for (const Tensor of_rows : {A, B}) {
-        if (kernel.kind == KernelKind::kept) {
-          add(shape, of_rows, true);
-          add(shape, of_rows, false);
-        } else {
-          add(shape, of_rows, false);
-        }
-      }
+      for (const Tensor of_rows : {A, B}) add(shape, of_rows);
     }
     return std::move(found_);
   }
@@ -190,15 +188,13 @@ class Search {
     return side;
   }
 
-  void add(std::size_t shape, Tensor of_rows, bool rows_kept) {
+  void add(std::size_t shape, Tensor of_rows) {
     const KernelShape& kernel = kernel_shapes[shape];
     GpuChoice choice = base_;
     choice.shape = shape;
     choice.rows = sides_[of_rows];
     choice.columns = sides_[of_rows == A ? B : A];
-    choice.rows_kept = rows_kept;
-    step_ = kernel.step == 0 ? std::ceil(k_ / 8.0) * 8.0 : kernel.step;
-    if (kernel.kind == KernelKind::kept && (k_ > most_kept_values || !fits(choice, kernel))) return;
+    step_ = kernel.step;
     steps_ = std::ceil(k_ / step_);
     const Divisions rows(choice.rows, kernel.rows), columns(choice.columns, kernel.columns);
     for (const Division& row : rows.found()) {
@@ -210,14 +206,19 @@ class Search {
     }
   }
 
-  bool fits(const GpuChoice& choice, const KernelShape& kernel) const {
-    const auto size = [&](const Side& side, std::int32_t lines) {
-      return tile_doubles(side.k_fastest ? Arrangement::k_fastest : Arrangement::line_fastest, lines,
-                          static_cast<std::int32_t>(step_));
-    };
-    const std::int64_t rows = size(choice.rows, kernel.rows), columns = size(choice.columns, kernel.columns);
-    const std::int64_t doubles = choice.rows_kept ? rows + kernel.slots * columns : columns + kernel.slots * rows;
-    return doubles * 8 <= gpu_.shared_memory;
+  /// Returns the time in which a multiprocessor copies an element to shared memory.
+  double copy_seconds(const Side& side, const TileValues& values) const {
+    constexpr double of_pair = 0.1e-9, along_lines = 0.4e-9, along_k = 0.5e-9;
+    if (side.k_fastest) {
+      const Index& first = base_.contracted.front();
+      return first.stride[side.tensor] == 1 && first.extent % 2 == 0 ? of_pair : along_k;
+    }
+    for (std::size_t n = 0; n < side.indices.size(); ++n) {
+      const Index& index = side.indices[n];
+      if (index.stride[side.tensor] != 1 || values[n] % 2 != 0) continue;
+      if (!side.c_fastest || index.stride[C] == 1) return of_pair;
+    }
+    return along_lines;
   }
 
   void predict(GpuChoice& choice, const KernelShape& kernel, const Division& row, const Division& column) {
@@ -228,29 +229,33 @@ class Search {
     Run of_c;
     of_c.add({&choice.rows, &choice.columns}, {&row.values, &column.values}, C);
     // Time of all multiprocessors, if they were always busy.
-    const double multiply = tiles * line_pairs * steps_ * step_ * 2.0 / (gpu_.product_rate * efficiency_of(kernel));
-    const double rows_bytes = count(kernel.rows) * steps_ * step_ * 8.0;
-    const double columns_bytes = count(kernel.columns) * steps_ * step_ * 8.0;
-    double loads = tiles * (rows_bytes + columns_bytes);
-    if (kernel.kind == KernelKind::kept) loads = tiles * (choice.rows_kept ? columns_bytes : rows_bytes);
-    const double cache = loads / gpu_.cache_rate;
+    const double multiply =
+        tiles * line_pairs * steps_ * step_ * 2.0 / (gpu_.product_rate * efficiency_of(kernel, choice.rows.k_fastest));
+    const double rows_bytes = row.lines * steps_ * step_ * 8.0;
+    const double columns_bytes = column.lines * steps_ * step_ * 8.0;
+    const double of_rows = efficiency_of_run(choice.rows.k_fastest ? step_ : row.run);
+    const double of_columns = efficiency_of_run(choice.columns.k_fastest ? step_ : column.run);
+    const double cache = tiles * (rows_bytes / of_rows + columns_bytes / of_columns) / gpu_.cache_rate;
+    const double copy = tiles * steps_ * step_ *
+                        (row.lines * copy_seconds(choice.rows, row.values) +
+                         column.lines * copy_seconds(choice.columns, column.values)) /
+                        gpu_.multiprocessors;
     // Lanes store two columns at once, but one row.
-    const double pairs = choice.columns.c_fastest ? 1.0 : 0.6;
-    const double memory =
-        (bytes_[choice.rows.tensor] / efficiency_of_run(choice.rows.k_fastest ? 16.0 : row.run) +
-         bytes_[choice.columns.tensor] / efficiency_of_run(choice.columns.k_fastest ? 16.0 : column.run) +
-         bytes_[C] / (pairs * efficiency_of_run(count(of_c.length)))) /
-        gpu_.memory_rate;
-    const double busy = std::max({multiply, cache, memory}) + 0.1 * (multiply + cache + memory);
+    const double pairs = choice.columns.c_fastest ? 1.0 : 0.92;
+    const double memory = (bytes_[choice.rows.tensor] / of_rows + bytes_[choice.columns.tensor] / of_columns +
+                           bytes_[C] / (pairs * efficiency_of_run(count(of_c.length)))) /
+                          gpu_.memory_rate;
+    const double busy = std::max({multiply, cache, memory, copy}) + 0.1 * (multiply + cache + memory + copy);
     const double whole = busy * whole_waves * slots / tiles;
     const double partial_bytes = 2.0 * slots * line_pairs * 8.0 * 2.0;
-    const double in_parts = busy + partial_bytes / gpu_.cache_rate + 4e-6;
+    // If there are few tiles, the same number of CTAs divides each of them. So CTAs of different tiles read the same
+    // parts of an operand at the same time.
+    const double dividing = tiles < slots ? tiles * std::min(std::floor(slots / tiles), steps_) : slots;
+    const double in_parts = busy * slots / dividing + partial_bytes / gpu_.cache_rate + 4e-6;
     constexpr double launch = 4e-6;
     const bool divides = kernel.kind == KernelKind::pipelined && steps_ > 1.0 && in_parts < whole;
-    choice.ctas = static_cast<std::int32_t>(std::min(slots, divides ? tiles * steps_ : tiles));
+    choice.ctas = static_cast<std::int32_t>(divides ? dividing : std::min(slots, tiles));
     choice.waves = static_cast<std::int32_t>(divides ? std::max(0.0, std::floor(tiles / slots) - 1.0) : whole_waves);
-    // A CTA that keeps a tile computes neighbouring tiles.
-    if (kernel.kind == KernelKind::kept) choice.waves = 0;
     choice.seconds = launch + (divides ? in_parts : whole);
     found_.push_back(choice);
   }

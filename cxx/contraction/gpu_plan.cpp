@@ -169,7 +169,6 @@ std::vector<Index> contracted_digits(const Contraction& contraction) {
 GpuPlan make_plan(const GpuChoice& choice) {
   GpuPlan plan;
   plan.shape = choice.shape;
-  plan.rows_kept = choice.rows_kept;
   const KernelShape& kernel = plan.kernel();
   const std::array<const Side*, 2> sides = {&choice.rows, &choice.columns};
   plan.batch = outer_space(choice.batch, sides[0]->tensor, sides[1]->tensor);
@@ -182,7 +181,7 @@ GpuPlan make_plan(const GpuChoice& choice) {
   }
   plan.k = narrow(k);
   plan.outer_k = outer_space(outer, sides[0]->tensor, sides[1]->tensor);
-  const std::size_t table = static_cast<std::size_t>(plan.inner_steps()) * static_cast<std::size_t>(plan.step());
+  const std::size_t table = static_cast<std::size_t>(plan.inner_steps()) * static_cast<std::size_t>(kernel.step);
   for (std::size_t n = 0; n < 2; ++n) {
     const Side& side = *sides[n];
     GpuOperand& operand = n == 0 ? plan.rows : plan.columns;
@@ -193,7 +192,11 @@ GpuPlan make_plan(const GpuChoice& choice) {
     operand.lines = lines_of(operand.grid, !k_fastest && !side.c_fastest, n == 0 ? kernel.rows : kernel.columns);
     std::vector<std::int32_t> offsets;
     for (const Line& line : operand.lines) offsets.push_back(line.operand);
+    operand.line_count = narrow(std::count_if(operand.lines.begin(), operand.lines.end(),
+                                              [](const Line& line) { return line.hidden >> no_line == 0; }));
+    offsets.resize(static_cast<std::size_t>(operand.line_count));
     sort_by_offset(offsets, operand.line_order);
+    operand.line_order.resize(operand.lines.size());
     operand.k.assign(table, 0);
     std::vector<std::int32_t> value(inner.size(), 0);
     std::int64_t offset = 0;
@@ -206,14 +209,12 @@ GpuPlan make_plan(const GpuChoice& choice) {
         offset -= inner[d].extent * inner[d].stride[side.tensor];
       }
     }
-    offsets.assign(operand.k.begin(), operand.k.begin() + std::min<std::ptrdiff_t>(plan.step(), std::ssize(operand.k)));
+    offsets.assign(operand.k.begin(), operand.k.begin() + std::min<std::ptrdiff_t>(kernel.step, std::ssize(operand.k)));
     sort_by_offset(offsets, operand.k_order);
     operand.pairs = loads_pairs(operand, plan.k, plan.batch, plan.outer_k, n);
   }
   plan.c_pairs = stores_pairs(plan);
-  std::int32_t group = choice.group;
-  if (kernel.kind == KernelKind::kept) group = plan.rows_kept ? plan.columns.grid.tiles : 1;
-  plan.order = {plan.rows.grid.tiles, plan.columns.grid.tiles, plan.batch.size, group};
+  plan.order = {plan.rows.grid.tiles, plan.columns.grid.tiles, plan.batch.size, choice.group};
   plan.waves = choice.waves;
   plan.ctas = choice.ctas;
   plan.seconds = choice.seconds;
@@ -223,12 +224,9 @@ GpuPlan make_plan(const GpuChoice& choice) {
 std::int64_t GpuPlan::shared_bytes() const {
   const KernelShape& of_kernel = kernel();
   if (of_kernel.kind == KernelKind::plain) return 0;
-  const std::int64_t row_tile = tile_doubles(rows.arrangement, of_kernel.rows, step());
-  const std::int64_t column_tile = tile_doubles(columns.arrangement, of_kernel.columns, step());
-  const std::int64_t doubles = of_kernel.kind == KernelKind::pipelined ? of_kernel.slots * (row_tile + column_tile)
-                               : rows_kept                             ? row_tile + of_kernel.slots * column_tile
-                                                                       : column_tile + of_kernel.slots * row_tile;
-  return doubles * static_cast<std::int64_t>(sizeof(double));
+  const std::int64_t slot = tile_doubles(rows.arrangement, of_kernel.rows, of_kernel.step) +
+                            tile_doubles(columns.arrangement, of_kernel.columns, of_kernel.step);
+  return of_kernel.slots * slot * static_cast<std::int64_t>(sizeof(double));
 }
 
 std::string text_of(const GpuPlan& plan) {
@@ -242,13 +240,11 @@ std::string text_of(const GpuPlan& plan) {
                        operand.pairs ? "in pairs" : "one by one");
   };
   const KernelShape& kernel = plan.kernel();
-  const char* const kinds[] = {"plain", "pipelined", "kept"};
-  return fmt::format("{} {}x{}, rows {}, columns {}, C {}, {} tiles of {} steps, {} CTAs{}{}, {:.1f} us",
-                     kinds[static_cast<int>(kernel.kind)], kernel.rows, kernel.columns, side(plan.rows),
-                     side(plan.columns), plan.c_pairs ? "in pairs" : "one by one", plan.order.size(), plan.steps(),
-                     plan.ctas, plan.divides_tiles() ? fmt::format(", {} waves, then parts", plan.waves) : "",
-                     kernel.kind == KernelKind::kept ? (plan.rows_kept ? ", rows kept" : ", columns kept") : "",
-                     plan.seconds * 1e6);
+  return fmt::format("{} {}x{}x{}, rows {}, columns {}, C {}, {} tiles of {} steps, {} CTAs{}, {:.1f} us",
+                     kernel.kind == KernelKind::plain ? "plain" : "pipelined", kernel.rows, kernel.columns, kernel.step,
+                     side(plan.rows), side(plan.columns), plan.c_pairs ? "in pairs" : "one by one", plan.order.size(),
+                     plan.steps(), plan.ctas,
+                     plan.divides_tiles() ? fmt::format(", {} waves, then parts", plan.waves) : "", plan.seconds * 1e6);
 }
 
 }

@@ -27,6 +27,7 @@ struct GpuOperand {
   Arrangement arrangement;
   bool pairs;  ///< 16 bytes can be copied at once if the address of the tensor allows it
   TileGrid grid;
+  std::int32_t line_count;                ///< of the lines, those that exist in a tile
   std::vector<Line> lines;                ///< [rows or columns of the shape]
   std::vector<std::uint16_t> line_order;  ///< [rows or columns of the shape]: lines in the order of memory
   std::vector<std::int32_t> k;            ///< [table]: offset of each contracted value in the operand
@@ -38,10 +39,9 @@ struct GpuPlan {
   std::size_t shape = 0;  ///< number in kernel_shapes
   GpuOperand rows, columns;
   OuterSpace batch;
-  OuterSpace outer_k;      ///< contracted indices that are not in the table of offsets
-  std::int32_t k = 1;      ///< contracted values in the table
-  bool c_pairs = false;    ///< 16 bytes can be stored at once if the address of C allows it
-  bool rows_kept = false;  ///< of KernelKind::kept: the row tile is kept
+  OuterSpace outer_k;    ///< contracted indices that are not in the table of offsets
+  std::int32_t k = 1;    ///< contracted values in the table
+  bool c_pairs = false;  ///< 16 bytes can be stored at once if the address of C allows it
   TileOrder order;
   std::int32_t waves = 0;  ///< see Segments
   std::int32_t ctas = 1;   ///< of the launch
@@ -49,17 +49,12 @@ struct GpuPlan {
 
   const KernelShape& kernel() const { return kernel_shapes[shape]; }
   /// Steps of a value of `outer_k`, and of the whole sum.
-  std::int32_t inner_steps() const {
-    const std::int32_t step = kernel().step;
-    return step == 0 ? 1 : (k + step - 1) / step;
-  }
+  std::int32_t inner_steps() const { return (k + kernel().step - 1) / kernel().step; }
   std::int32_t steps() const { return inner_steps() * outer_k.size; }
-  /// Contracted values of a step, rounded up to the extent of an instruction.
-  std::int32_t step() const { return kernel().step == 0 ? (k + 7) / 8 * 8 : kernel().step; }
   /// Shared memory of a CTA, bytes.
   std::int64_t shared_bytes() const;
   /// True if some tiles are computed in parts.
-  bool divides_tiles() const { return steps() > 1 && order.size() > waves * ctas; }
+  bool divides_tiles() const { return order.size() > waves * ctas; }
 };
 
 /// Largest distance between two elements of a tensor for which offsets of a plan fit into 32 bits.

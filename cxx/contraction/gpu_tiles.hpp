@@ -203,7 +203,6 @@ enum class Arrangement {
 enum class KernelKind {
   plain,      ///< ordinary multiply-adds; for any GPU
   pipelined,  ///< four warps fill a ring with steps of the sum, the others multiply
-  kept,       ///< all contracted values at once; the tile of one operand is kept while tiles of the other pass
 };
 
 /// A kernel as a plan sees it.
@@ -211,28 +210,23 @@ struct KernelShape {
   KernelKind kind;
   std::int32_t rows, columns;            ///< of a tile
   std::int32_t row_warps, column_warps;  ///< warps that multiply
-  std::int32_t step;                     ///< contracted values of a step; of `kept`: 0
+  std::int32_t step;                     ///< contracted values of a step
   std::int32_t slots;                    ///< of the ring
   std::int32_t ctas;                     ///< CTAs that a multiprocessor can hold
 };
-
-/// Most contracted values of a kernel that keeps tiles; a multiple of 8.
-inline constexpr std::int32_t most_kept_values = 96;
 
 /// All kernels that are compiled. gpu_kernels.cuh has the same list.
 inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::plain, 64, 64, 8, 1, 8, 1, 4},
     KernelShape{KernelKind::pipelined, 128, 128, 4, 2, 16, 4, 1},
     KernelShape{KernelKind::pipelined, 96, 96, 2, 2, 16, 3, 2},
-    KernelShape{KernelKind::pipelined, 96, 96, 2, 2, 8, 7, 2},
-    KernelShape{KernelKind::pipelined, 64, 64, 2, 2, 16, 4, 2},
+    KernelShape{KernelKind::pipelined, 64, 64, 2, 2, 24, 4, 2},
+    KernelShape{KernelKind::pipelined, 64, 96, 2, 2, 24, 3, 2},
+    KernelShape{KernelKind::pipelined, 64, 104, 4, 1, 16, 3, 2},
     KernelShape{KernelKind::pipelined, 128, 72, 4, 1, 8, 6, 2},
-    KernelShape{KernelKind::pipelined, 64, 96, 2, 2, 8, 8, 2},
-    KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 8, 8, 2},
+    KernelShape{KernelKind::pipelined, 96, 64, 2, 2, 24, 3, 2},
     KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 16, 4, 2},
-    KernelShape{KernelKind::kept, 64, 96, 2, 2, 0, 3, 2},
-    KernelShape{KernelKind::kept, 64, 64, 2, 2, 0, 3, 3},
-    KernelShape{KernelKind::kept, 128, 48, 4, 1, 0, 3, 2},
+    KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 24, 3, 2},
 };
 
 /// Doubles from one line to the next, or from one contracted value to the next, of a tile in shared memory. Lanes that

@@ -92,5 +92,33 @@ TEST(Contract, Refusals) {
   EXPECT_EQ(m.c, std::vector<double>(m.c.size(), 2.0));
 }
 
+TEST(Contract, RefusalsOfTheCallsForGpus) {
+  Matrices m;
+  trifuse_status status;
+  const std::int32_t no_gpu = -1;
+  const auto on_gpus = [&](std::int64_t count, const std::int32_t* gpus, std::int64_t memory, const char* expression) {
+    trifuse_contract_on_gpus(&status, expression, 1.0, m.a.data(), &m.of_a, m.b.data(), &m.of_b, 0.0, m.c.data(),
+                             nullptr, count, gpus, memory);
+  };
+  on_gpus(0, nullptr, 0, "ax,bx->ab");
+  expect_status(status, TRIFUSE_BAD_USAGE, "Index x has the extent 5 in A, but 4 in B");
+  on_gpus(-1, &no_gpu, 0, "ax,xb->ab");
+  expect_status(status, TRIFUSE_BAD_USAGE, "-1 numbers of GPUs are not possible");
+  on_gpus(1, nullptr, 0, "ax,xb->ab");
+  expect_status(status, TRIFUSE_BAD_USAGE, "1 numbers of GPUs at a null pointer are not possible");
+  on_gpus(0, nullptr, -5, "ax,xb->ab");
+  expect_status(status, TRIFUSE_BAD_USAGE, "The limit of memory is -5 bytes");
+  const bool cuda = (trifuse_features() & TRIFUSE_FEATURE_CUDA) != 0;
+  on_gpus(1, &no_gpu, 0, "ax,xb->ab");
+  expect_status(status, TRIFUSE_BAD_USAGE, cuda ? "GPU" : "This Trifuse was built without CUDA.");
+  trifuse_contract_in_gpu_memory(&status, "ax,xb->a", 1.0, m.a.data(), &m.of_a, m.b.data(), &m.of_b, 0.0, m.c.data(),
+                                 nullptr, 0, nullptr);
+  expect_status(status, TRIFUSE_BAD_USAGE, "Index b occurs only in B");
+  trifuse_contract_in_gpu_memory(&status, "ax,xb->ab", 1.0, m.a.data(), &m.of_a, m.b.data(), &m.of_b, 0.0, m.c.data(),
+                                 nullptr, no_gpu, nullptr);
+  expect_status(status, TRIFUSE_BAD_USAGE, cuda ? "GPU" : "This Trifuse was built without CUDA.");
+  EXPECT_EQ(m.c, std::vector<double>(m.c.size(), 2.0));
+}
+
 }
 }

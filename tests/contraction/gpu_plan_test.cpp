@@ -48,8 +48,8 @@ class PlanOnCore {
     sum.resize(plan_.rows.lines.size() * plan_.columns.lines.size());
     for (std::int32_t step = part.begin; step < part.end; ++step) {
       const auto outer = outer_offset(plan_.outer_k, step / plan_.inner_steps());
-      const std::int32_t first = step % plan_.inner_steps() * plan_.step();
-      const std::int32_t count = std::min(plan_.step(), plan_.k - first);
+      const std::int32_t first = step % plan_.inner_steps() * plan_.kernel().step;
+      const std::int32_t count = std::min(plan_.kernel().step, plan_.k - first);
       const std::int32_t of_rows = row.operand + batch[0] + outer[0], of_columns = column.operand + batch[1] + outer[1];
       expect_pairs(plan_.rows, of_rows, first, count);
       expect_pairs(plan_.columns, of_columns, first, count);
@@ -67,6 +67,13 @@ class PlanOnCore {
     }
   }
   static void expect_pairs(const GpuOperand& operand, std::int32_t origin, std::int32_t first, std::int32_t count) {
+    std::vector<bool> copied(operand.lines.size(), false);
+    for (std::int32_t n = 0; n < operand.line_count; ++n)
+      copied[operand.line_order[static_cast<std::size_t>(n)]] = true;
+    for (std::size_t n = 0; n < operand.lines.size(); ++n) {
+      ASSERT_EQ(copied[n], static_cast<std::int32_t>(n) < operand.line_count);
+      ASSERT_EQ(copied[n], operand.lines[n].hidden >> no_line == 0);
+    }
     if (!operand.pairs) return;
     const bool along_k = operand.arrangement == Arrangement::k_fastest;
     for (std::size_t n = 0; n < operand.lines.size(); n += along_k ? 1 : 2) {

@@ -15,6 +15,7 @@ program contraction_test
   call test_numbers()
   call test_strides()
   call test_refusals()
+  call test_gpus()
 
 contains
 
@@ -67,6 +68,31 @@ contains
     call trifuse_contract(status, "iae,eb->bai", of_a, of_b, of_c)
     call expect(status%code == trifuse_bad_usage .and. index(trifuse_message(status), "as many strides") > 0, "one stride")
   end subroutine test_strides
+
+  !> Contractions on GPUs, which a program without them refuses.
+  subroutine test_gpus()
+    type(trifuse_strided_array) :: of_a, of_b, of_c
+    call trifuse_contract_on_gpus(status, "iae,eb->bai", a, b, c, gpus=[-1])
+    call expect_no_gpu()
+    call trifuse_contract_on_gpus(status, "iae,eb->bai", a, b, c, memory=-1_c_int64_t)
+    call expect(index(trifuse_message(status), "limit of memory is -1") > 0, "a limit of memory")
+    call trifuse_contract_on_gpus(status, "ae,eb->ab", a(2, :, :), b, c(:na/2, :, 1))
+    call expect(index(trifuse_message(status), "not contiguous") > 0, "a section on GPUs")
+    of_a%data = c_loc(a)
+    of_a%extents = shape(a, kind=c_int64_t)
+    of_b%data = c_loc(b)
+    of_b%extents = shape(b, kind=c_int64_t)
+    of_c%data = c_loc(c)
+    of_c%extents = shape(c, kind=c_int64_t)
+    call trifuse_contract_in_gpu_memory(status, "iae,eb->bai", of_a, of_b, of_c, gpu=-1)
+    call expect_no_gpu()
+  end subroutine test_gpus
+
+  subroutine expect_no_gpu()
+    call expect(status%code == trifuse_bad_usage, trifuse_message(status))
+    call expect(index(trifuse_message(status), "GPU") + index(trifuse_message(status), "built without CUDA") > 0, &
+      & trifuse_message(status))
+  end subroutine expect_no_gpu
 
   subroutine test_refusals()
     call trifuse_contract(status, "iae,eb->bae", a, b, c)

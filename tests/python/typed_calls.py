@@ -19,6 +19,7 @@ def right_calls(mycc: object) -> float:
     with trifuse.pyscf.patch(device="cuda", left="lambda"):
         energy = trifuse.pyscf.ccsd_t(mycc, allow_unconverged=True, verbose=0, form="auto")
     product: float = trifuse.contract("ax,xb->ab", arrays, [[1.0]], beta=0, threads=1)[0, 0]
+    trifuse.contract("ax,xb->ab", arrays, arrays, arrays, gpus=[0, 1], memory=1 << 30)
     return product + energy + float(trifuse.pyscf.triples(mycc, omega2=0.1)) + result.e_t
 
 
@@ -28,6 +29,7 @@ def wrong_calls(mycc: object) -> None:
     trifuse.run("dump.h5", t1=None)  # type: ignore[call-arg]
     trifuse.run("dump.h5", check="no")  # type: ignore[arg-type]
     trifuse.pyscf.ccsd_t(mycc, tilesize=20)  # type: ignore[call-arg]
-    trifuse.contract("ax,xb->ab", [[1.0]])  # type: ignore[call-arg]
-    trifuse.contract("x,x->", [1.0], [1.0], [0.0])  # type: ignore[arg-type]
+    trifuse.contract("ax,xb->ab", [[1.0]])  # type: ignore[call-overload]
+    trifuse.contract("x,x->", [1.0], [1.0], [0.0])  # type: ignore[call-overload]
+    trifuse.contract("x,x->", [1.0], [1.0], gpus="all")  # type: ignore[arg-type]
     trifuse.pyscf.patch(omega2="0.1")  # type: ignore[arg-type]

@@ -111,6 +111,7 @@ class Planned {
  private:
   void add(const GpuOperand& from, OperandParameters& to) {
     to.grid = from.grid;
+    to.line_count = from.line_count;
     tables_.add(from.lines, to.lines);
     tables_.add(from.line_order, to.line_order);
     tables_.add(from.k, to.k);

@@ -68,67 +68,55 @@ struct StepOffsets {
   __device__ __forceinline__ int in_order(int n) const { return __shfl_sync(~0u, order_of_lane, n); }
 };
 
-/// The offsets of all contracted values, in shared memory.
-struct AllOffsets {
-  const std::int32_t* k;
-  const std::uint16_t* order;
-
-  __device__ __forceinline__ std::int32_t operator()(int value) const { return k[value]; }
-  __device__ __forceinline__ int in_order(int n) const { return order[n]; }
-};
-
-/// Starts the copies of a tile to shared memory. `step`: contracted values of the tile, of which `valid` exist; the
-/// others become zero. `offsets`: their offsets. `pairs`: see OperandParameters. `thread`: number of the calling one of
-/// `threads` threads. All lanes of a warp exchange offsets, so all pass through the loops equally often.
-template <Arrangement arrangement, int count, int threads, typename Offsets>
-__device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines, bool pairs,
-                                          const Offsets& offsets, int step, int valid, int thread) {
-  const int stride = tile_stride(arrangement, count, step);
+/// Starts the copies of a tile to shared memory. Of the `step` contracted values `valid` exist; the
+/// others become zero. Lines that do not exist are not copied. `offsets`: their offsets. `pairs`: see
+/// OperandParameters. `thread`: number of the calling one of `threads` threads. All lanes of a warp exchange offsets,
+/// so all pass through the loops equally often.
+template <Arrangement arrangement, int count, int threads, int step>
+__device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines,
+                                          const OperandParameters& operand, const StepOffsets& offsets, int valid,
+                                          int thread) {
+  constexpr int stride = tile_stride(arrangement, count, step);
   if constexpr (arrangement == Arrangement::k_fastest) {
-    // Neighbouring threads copy neighbouring contracted values of a line.
-    const auto copy = [&](int per_line, auto value_of, auto one) {
-      int line = thread / per_line, at = thread % per_line, value = value_of(at);
-      std::int32_t offset = offsets(value);
-      const int next_line = threads / per_line, next_at = threads % per_line;
-#pragma unroll 4
-      for (; line < count; line += next_line) {
-        one(to + line * stride + value, from + (lines.operand[line] + offset), value);
-        if (next_at == 0) continue;
-        at += next_at;
-        if (at >= per_line) {
-          at -= per_line;
-          ++line;
-        }
-        value = value_of(at);
-        offset = offsets(value);
+    // Neighbouring threads copy neighbouring contracted values of a line. A thread copies the same ones of each line.
+    const auto copy = [&](auto per_line, auto value_of, auto one) {
+      constexpr int width = per_line(), lines_at_once = threads / width;
+      const int first = thread / width, existing = first < lines_at_once ? operand.line_count : 0;
+      const int value = value_of(thread % width);
+      const double* const here = from + offsets(value);
+      double* const there = to + value;
+#pragma unroll 8
+      for (int n = 0; n < count; n += lines_at_once) {
+        const int line = n + first;
+        if (line < existing) one(there + line * stride, here + lines.operand[line], value);
       }
     };
-    if (pairs) {
+    if (operand.pairs) {
       copy(
-          step / 2, [](int at) { return 2 * at; },
+          std::integral_constant<int, step / 2>{}, [](int at) { return 2 * at; },
           [&](double* there, const double* here, int value) {
             copy_async<16>(there, here, valid_bytes(valid - value, 2));
           });
     } else {
       copy(
-          step, [&](int at) { return offsets.in_order(at); },
+          std::integral_constant<int, step>{}, [&](int at) { return offsets.in_order(at); },
           [&](double* there, const double* here, int value) {
             copy_async<8>(there, here, valid_bytes(valid - value, 1));
           });
     }
   } else {
     // A thread copies the same lines for each contracted value.
-    const auto copy = [&](auto width, auto first_line, auto one) {
+    const auto copy = [&](auto width, int existing, auto first_line, auto one) {
       constexpr int at_once = threads / width() > 0 ? threads / width() : 1, passes = threads < width() ? 2 : 1;
       static_assert(width() <= 2 * threads);
 #pragma unroll
       for (int pass = 0; pass < passes; ++pass) {
         const int place = thread % width() + pass * threads, first = passes == 1 ? thread / width() : 0;
-        const bool active = place < width() && first < at_once;
+        const bool active = place < existing && first < at_once;
         const int line = active ? first_line(place) : 0;
         const double* const here = from + lines.operand[line];
         double* const there = to + line;
-#pragma unroll 4
+#pragma unroll 8
         for (int n = 0; n < step; n += at_once) {
           const int value = n + first;
           const std::int32_t offset = offsets(min(value, step - 1));
@@ -136,13 +124,14 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
         }
       }
     };
-    if (pairs) {
+    if (operand.pairs) {
       copy(
-          std::integral_constant<int, count / 2>{}, [](int place) { return 2 * place; },
+          std::integral_constant<int, count / 2>{}, (operand.line_count + 1) / 2, [](int place) { return 2 * place; },
           [](double* there, const double* here, bool exists) { copy_async<16>(there, here, exists ? 16 : 0); });
     } else {
       copy(
-          std::integral_constant<int, count>{}, [&](int place) { return static_cast<int>(lines.order[place]); },
+          std::integral_constant<int, count>{}, operand.line_count,
+          [&](int place) { return static_cast<int>(lines.order[place]); },
           [](double* there, const double* here, bool exists) { copy_async<8>(there, here, exists ? 8 : 0); });
     }
   }
@@ -189,7 +178,8 @@ struct WarpSums {
 #pragma unroll
         for (double& x : sum[m][n]) x = 0.0;
   }
-  /// Adds the products of 8 contracted values from `k` on. Calls `after_reading` between reading and multiplying.
+  /// Adds the products of 8 contracted values from `k` on. Calls `after_reading` when the
+  /// tiles are not read any more.
   template <Arrangement of_rows, Arrangement of_columns, typename AfterReading>
   __device__ __forceinline__ void add(const double* rows, const double* columns, int row_stride, int column_stride,
                                       int k, const AfterReading& after_reading) {
@@ -201,11 +191,14 @@ struct WarpSums {
 #pragma unroll
     for (int n = 0; n < n_count; ++n)
       read_columns<of_columns>(b[n], columns, column_stride, first_column + 8 * n, k, q);
-    after_reading();
+    // With many sums there are no registers for all that is read.
+    constexpr bool many_sums = m_count * n_count > 16 && of_rows == Arrangement::k_fastest;
+    if constexpr (!many_sums) after_reading();
 #pragma unroll
     for (int m = 0; m < m_count; ++m)
 #pragma unroll
       for (int n = 0; n < n_count; ++n) multiply(trifuse::gpu::MmaM16N8K8{}, sum[m][n], a[m], b[n]);
+    if constexpr (many_sums) after_reading();
   }
   /// Stores alpha * sum + beta * c.
   template <int rows, int columns>
@@ -345,10 +338,10 @@ __global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shape
         load_next();
         double* const to = shared + ring.slot() * (row_tile + column_tile);
         ring.acquire_empty();
-        load_tile<of_rows, rows, filling_warps * 32>(to, of_this_row, row_lines, p.rows.pairs, row_offsets, step, valid,
-                                                     thread);
-        load_tile<of_columns, columns, filling_warps * 32>(to + row_tile, of_this_column, column_lines, p.columns.pairs,
-                                                           column_offsets, step, valid, thread);
+        load_tile<of_rows, rows, filling_warps * 32, step>(to, of_this_row, row_lines, p.rows, row_offsets, valid,
+                                                           thread);
+        load_tile<of_columns, columns, filling_warps * 32, step>(to + row_tile, of_this_column, column_lines, p.columns,
+                                                                 column_offsets, valid, thread);
         ring.full().arrive_after_copies();
         ring.advance();
       }
@@ -380,91 +373,6 @@ __global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shape
     } else {
       sums.store(p, p.c + place.c, row_lines, column_lines, place.rows.hidden, place.columns.hidden);
     }
-  }
-}
-
-/// See KernelKind::kept. Shared memory: the tile that is kept, and the slots of a ring for tiles of the other operand.
-/// All warps load and multiply. While a tile is multiplied, those of the next slots are on their way.
-template <std::size_t shape, Arrangement of_rows, Arrangement of_columns, bool rows_kept>
-__global__ void __launch_bounds__(kernel_shapes[shape].row_warps* kernel_shapes[shape].column_warps * 32,
-                                  kernel_shapes[shape].ctas) contract_kept(const __grid_constant__ Parameters p) {
-  constexpr KernelShape kernel = kernel_shapes[shape];
-  constexpr int rows = kernel.rows, columns = kernel.columns, slots = kernel.slots;
-  constexpr int warps = kernel.row_warps * kernel.column_warps, threads = warps * 32;
-  constexpr int warp_rows = rows / kernel.row_warps, warp_columns = columns / kernel.column_warps;
-  static_assert(warp_rows % 16 == 0 && warp_columns % 8 == 0);
-  extern __shared__ __align__(128) double shared[];
-  __shared__ TileLines<rows> row_lines;
-  __shared__ TileLines<columns> column_lines;
-  __shared__ std::int32_t row_k[most_kept_values], column_k[most_kept_values];
-  __shared__ std::uint16_t row_order[most_kept_values], column_order[most_kept_values];
-  row_lines.template load<threads>(p.rows);
-  column_lines.template load<threads>(p.columns);
-  for (int n = static_cast<int>(threadIdx.x); n < (p.k + 7) / 8 * 8; n += threads) {
-    row_k[n] = p.rows.k[n];
-    column_k[n] = p.columns.k[n];
-    row_order[n] = p.rows.k_order[n];
-    column_order[n] = p.columns.k_order[n];
-  }
-  __syncthreads();
-  const AllOffsets row_offsets{row_k, row_order}, column_offsets{column_k, column_order};
-  const int thread = static_cast<int>(threadIdx.x), step = (p.k + 7) / 8 * 8;
-  const int row_stride = tile_stride(of_rows, rows, step), column_stride = tile_stride(of_columns, columns, step);
-  const int slot_doubles = rows_kept ? tile_doubles(of_columns, columns, step) : tile_doubles(of_rows, rows, step);
-  double* const kept_tile = shared;
-  double* const ring =
-      shared + (rows_kept ? tile_doubles(of_rows, rows, step) : tile_doubles(of_columns, columns, step));
-  const auto load = [&](bool load_rows, double* to, std::int32_t tile) {
-    const TilePlace place(p, tile);
-    if (load_rows) {
-      load_tile<of_rows, rows, threads>(to, place.of_rows(p), row_lines, p.rows.pairs, row_offsets, step, p.k, thread);
-    } else {
-      load_tile<of_columns, columns, threads>(to, place.of_columns(p), column_lines, p.columns.pairs, column_offsets,
-                                              step, p.k, thread);
-    }
-  };
-  Segments ahead(p.order.size(), 1, 0, static_cast<std::int32_t>(blockIdx.x), static_cast<std::int32_t>(gridDim.x));
-  Segments segments = ahead;
-  int loading = 0, slot = 0;
-  const auto load_next = [&] {
-    const std::int32_t tile = ahead.next().tile;
-    if (tile >= 0) load(!rows_kept, ring + loading * slot_doubles, tile);
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    loading = loading + 1 == slots ? 0 : loading + 1;
-  };
-#pragma unroll
-  for (int n = 0; n < slots - 1; ++n) load_next();
-  const int warp = thread / 32;
-  WarpSums<warp_rows / 16, warp_columns / 8> sums(warp / kernel.column_warps * warp_rows,
-                                                  warp % kernel.column_warps * warp_columns, thread % 32);
-  std::int32_t kept = -1;
-  for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
-    const TileNumber number = p.order.at(part.tile);
-    // Tiles of different batch values are different, too.
-    const std::int32_t wanted =
-        number.batch * (rows_kept ? p.order.rows() : p.order.columns()) + (rows_kept ? number.row : number.column);
-    if (wanted != kept) {
-      __syncthreads();
-      load(rows_kept, kept_tile, part.tile);
-      asm volatile("cp.async.commit_group;" ::: "memory");
-      asm volatile("cp.async.wait_group 0;" ::: "memory");
-      kept = wanted;
-    } else {
-      asm volatile("cp.async.wait_group %0;" ::"n"(slots - 2) : "memory");
-    }
-    __syncthreads();
-    load_next();
-    const double* const passing = ring + slot * slot_doubles;
-    const double *const row_values = rows_kept ? kept_tile : passing, *const column_values =
-                                                                          rows_kept ? passing : kept_tile;
-    sums.clear();
-#pragma unroll 3
-    for (int k = 0; k < step; k += 8) {
-      sums.template add<of_rows, of_columns>(row_values, column_values, row_stride, column_stride, k, [] {});
-    }
-    slot = slot + 1 == slots ? 0 : slot + 1;
-    const TilePlace place(p, part.tile);
-    sums.store(p, p.c + place.c, row_lines, column_lines, place.rows.hidden, place.columns.hidden);
   }
 }
 

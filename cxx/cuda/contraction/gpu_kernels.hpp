@@ -17,6 +17,7 @@ struct OperandParameters {
   const std::int32_t* k;
   const std::uint16_t* k_order;
   TileGrid grid;
+  std::int32_t line_count;
   bool pairs;  ///< 16 bytes are copied at once
 };
 
@@ -37,7 +38,6 @@ const void* kernel_of(const GpuPlan& plan);
 /// The parts of kernel_of(). Null if the plan is of another kind.
 const void* pipelined_kernel(const GpuPlan& plan);
 const void* small_pipelined_kernel(const GpuPlan& plan);
-const void* kept_kernel(const GpuPlan& plan);
 const void* plain_kernel(const GpuPlan& plan);
 
 /// Puts the addition of the parts of divided tiles on a stream, for a plan that divides tiles.

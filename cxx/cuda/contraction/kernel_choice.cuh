@@ -8,9 +8,6 @@
 /// From a plan to the instance of a kernel template.
 namespace trifuse::contraction::gpu {
 
-constexpr bool is_any(const KernelShape&) {
-  return true;
-}
 /// The instances are compiled in two sources, which share the time.
 constexpr bool is_large(const KernelShape& shape) {
   return shape.columns > 72;

@@ -75,6 +75,8 @@ class Arrays(ctypes.Structure):
     ]
 
 
+_CONTRACTION = (c_char_p, c_double, c_void_p, POINTER(Layout), c_void_p, POINTER(Layout), c_double, c_void_p, POINTER(Layout))
+
 # Result and parameters of each function, without the status that is the first parameter.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "gpu_count": (c_int64, []),
@@ -86,8 +88,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "set_progress": (None, [c_void_p, Progress, c_void_p]),
     "set_log": (None, [c_void_p, Log, c_void_p]),
     "run": (None, [c_void_p]),
-    "contract": (None, [c_char_p, c_double, c_void_p, POINTER(Layout), c_void_p, POINTER(Layout), c_double, c_void_p,
-                        POINTER(Layout), c_int64]),
+    "contract": (None, [*_CONTRACTION, c_int64]),
+    "contract_on_gpus": (None, [*_CONTRACTION, c_int64, POINTER(c_int32), c_int64]),
+    "contract_in_gpu_memory": (None, [*_CONTRACTION, c_int32, c_void_p]),
     "get_report": (c_int64, [c_void_p, c_int64, c_char_p]),
 }
 
