@@ -161,16 +161,21 @@ class Search {
     std::reverse(base_.batch.begin(), base_.batch.end());
     base_.contracted = contracted_digits(contraction);
     k_ = product_of(base_.contracted);
-    batch_ = product_of(base_.batch);
     operations_ = operations(contraction);
     for (const Tensor t : {A, B, C}) bytes_[t] = elements(contraction, t) * static_cast<double>(sizeof(double));
     for (const Tensor t : {A, B}) sides_[t] = side_of(contraction, t);
+    // Kernels for small tiles read an operand again for each tile of the other one.
+    constexpr double small_side = 8.0, small_sides = 32.0;
+    const auto [least, most] = std::minmax({product_of(sides_[A].indices), product_of(sides_[B].indices)});
+    small_products_ = least <= small_side || most <= small_sides;
   }
 
   std::vector<GpuChoice> all() {
     for (std::size_t shape = 0; shape < kernel_shapes.size(); ++shape) {
       const KernelShape& kernel = kernel_shapes[shape];
-      if ((kernel.kind != KernelKind::plain) != gpu_.matrix_instructions) continue;
+      const bool any_gpu = kernel.kind == KernelKind::plain || kernel.kind == KernelKind::small;
+      if (kernel.kind != KernelKind::small && any_gpu == gpu_.matrix_instructions) continue;
+      if (is_small(kernel) && (k_ > kernel.step || !small_products_)) continue;
       for (const Tensor of_rows : {A, B}) add(shape, of_rows);
     }
     return std::move(found_);
@@ -221,9 +226,40 @@ class Search {
     return along_lines;
   }
 
+  static bool is_small(const KernelShape& kernel) {
+    return kernel.kind == KernelKind::small || kernel.kind == KernelKind::by_warps;
+  }
+
+  void predict_small(GpuChoice& choice, const KernelShape& kernel, const Division& row, const Division& column,
+                     double tiles) {
+    constexpr double threads_of_cta = 256.0;
+    const bool by_warps = kernel.kind == KernelKind::by_warps;
+    const double threads =
+        tiles *
+        (by_warps ? 32.0 : std::ceil(row.lines / kernel.row_warps) * std::ceil(column.lines / kernel.column_warps));
+    if (threads >= 0x1p31) return;
+    // Lanes read and store two neighbouring columns at once.
+    const double pairs = choice.columns.c_fastest ? 1.0 : by_warps ? 0.95 : 0.6;
+    const double memory = (bytes_[A] + bytes_[B] + bytes_[C]) / (pairs * gpu_.memory_rate);
+    // Each element of an operand is loaded once by a warp, or several times by threads, of the first-level cache.
+    constexpr double cache_rate_of_one = 60e9, latency = 1.5e-6;
+    const double loads = by_warps ? 8.0 * tiles * k_ * (row.lines + column.lines)
+                                  : 8.0 * threads * k_ * (kernel.row_warps + kernel.column_warps);
+    const double slots = gpu_.multiprocessors * kernel.ctas * threads_of_cta;
+    const double waiting = std::ceil(threads / slots) * latency;
+    const double cache = loads / (cache_rate_of_one * gpu_.multiprocessors);
+    choice.ctas =
+        static_cast<std::int32_t>(std::min(std::ceil(threads / threads_of_cta), 2.0 * slots / threads_of_cta));
+    choice.waves = static_cast<std::int32_t>(std::ceil(tiles / choice.ctas));
+    constexpr double launch = 4e-6;
+    choice.seconds = launch + std::max({memory, cache, waiting}) + 0.1 * (memory + cache + waiting);
+    found_.push_back(choice);
+  }
+
   void predict(GpuChoice& choice, const KernelShape& kernel, const Division& row, const Division& column) {
     const double line_pairs = count(kernel.rows) * count(kernel.columns);
     const double tiles = std::round(operations_ / (2.0 * k_) / (row.coverage * column.coverage * line_pairs));
+    if (is_small(kernel)) return predict_small(choice, kernel, row, column, tiles);
     const double slots = count(gpu_.multiprocessors) * kernel.ctas;
     const double whole_waves = std::ceil(tiles / slots);
     Run of_c;
@@ -264,7 +300,8 @@ class Search {
   GpuChoice base_{};
   std::array<Side, 2> sides_;
   std::array<double, 3> bytes_{};
-  double k_ = 1.0, batch_ = 1.0, operations_ = 0.0, step_ = 1.0, steps_ = 1.0;
+  bool small_products_ = false;
+  double k_ = 1.0, operations_ = 0.0, step_ = 1.0, steps_ = 1.0;
   std::vector<GpuChoice> found_;
 };
 
