@@ -147,7 +147,7 @@ class Divisions {
 /// Returns the share of the rate of DGEMM that a kernel reaches if nothing else limits it.
 double efficiency_of(const KernelShape& kernel, bool rows_along_k) {
   if (kernel.kind == KernelKind::plain) return 0.3;
-  if (kernel.rows == 32) return 0.65;
+  if (kernel.rows == 32) return kernel.columns == 32 ? 0.4 : 0.65;
   const std::int32_t size = kernel.rows * kernel.columns;
   // A warp of this kernel has too few registers for two rows of operands along k.
   if (size == 96 * 96 && rows_along_k) return 0.5;
@@ -242,7 +242,7 @@ class Search {
     const double pairs = choice.columns.c_fastest ? 1.0 : by_warps ? 0.95 : 0.6;
     const double memory = (bytes_[A] + bytes_[B] + bytes_[C]) / (pairs * gpu_.memory_rate);
     // Each element of an operand is loaded once by a warp, or several times by threads, of the first-level cache.
-    constexpr double cache_rate_of_one = 60e9, latency = 1.5e-6;
+    constexpr double cache_rate_of_one = 45e9, latency = 1.5e-6;
     const double loads = by_warps ? 8.0 * tiles * k_ * (row.lines + column.lines)
                                   : 8.0 * threads * k_ * (kernel.row_warps + kernel.column_warps);
     const double slots = gpu_.multiprocessors * kernel.ctas * threads_of_cta;

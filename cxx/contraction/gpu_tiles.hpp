@@ -227,10 +227,7 @@ struct KernelShape {
 inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::plain, 64, 64, 8, 1, 8, 1, 4},
     KernelShape{KernelKind::small, 32, 32, 4, 2, 64, 1, 4},
-    KernelShape{KernelKind::by_warps, 16, 8, 1, 1, 64, 1, 4},
-    KernelShape{KernelKind::by_warps, 16, 16, 1, 2, 64, 1, 4},
-    KernelShape{KernelKind::by_warps, 32, 24, 2, 3, 64, 1, 2},
-    KernelShape{KernelKind::by_warps, 16, 32, 1, 4, 64, 1, 3},
+    KernelShape{KernelKind::by_warps, 16, 8, 1, 1, 16, 1, 4},
     KernelShape{KernelKind::pipelined, 128, 128, 4, 2, 16, 4, 1},
     KernelShape{KernelKind::pipelined, 96, 96, 2, 2, 16, 3, 2},
     KernelShape{KernelKind::pipelined, 64, 64, 2, 2, 24, 4, 2},
@@ -240,6 +237,7 @@ inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::pipelined, 96, 64, 2, 2, 24, 3, 2},
     KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 16, 4, 2},
     KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 24, 3, 2},
+    KernelShape{KernelKind::pipelined, 32, 32, 2, 2, 32, 5, 2},
 };
 
 /// Doubles from one line to the next, or from one contracted value to the next, of a tile in shared memory. Lanes that
