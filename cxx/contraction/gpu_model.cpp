@@ -50,17 +50,23 @@ struct Run {
   }
 };
 
+/// Returns the share of whole sectors, of four doubles, that belongs to a run of so many doubles. A run that is no
+/// multiple of a sector begins anywhere in one.
+double share_of_sectors(double doubles) {
+  return std::fmod(doubles, 4.0) == 0.0 ? 1.0 : doubles / (doubles + 3.0);
+}
+
 /// Returns the share of the memory's rate at which runs of so many doubles are read.
 double efficiency_of_reading(double doubles) {
   constexpr double half = 5.3;         // a run of so many doubles is read at half the rate
   constexpr double least = 1.0 / 8.0;  // memory is read in pieces of eight doubles
-  return std::max(least, doubles * doubles / (doubles * doubles + half * half));
+  return std::max(least, share_of_sectors(doubles) * doubles * doubles / (doubles * doubles + half * half));
 }
 
-/// The same for storing. Less than a sector of four doubles costs as much as a sector; longer runs help little.
+/// The same for storing. The second-level cache collects short runs, so longer ones help little.
 double efficiency_of_storing(double doubles) {
   constexpr double lost = 0.3;  // doubles that could be stored in the time that a run needs for itself
-  return std::min(1.0, doubles / 4.0) * doubles / (doubles + lost);
+  return share_of_sectors(doubles) * doubles / (doubles + lost);
 }
 
 /// Returns the time in which a multiprocessor copies an element to shared memory, in runs of so many doubles.
