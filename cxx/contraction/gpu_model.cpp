@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
+#include <map>
+#include <utility>
 
 #include "cxx/contraction/gpu_choice.hpp"
 
@@ -49,13 +50,30 @@ struct Run {
   }
 };
 
-/// Returns the share of the memory's rate that accesses to runs of so many doubles reach.
-double efficiency_of_run(double doubles) {
-  if (doubles < 4.0) return 0.8 * doubles / 4.0;
-  if (doubles < 8.0) return 0.80;
-  if (doubles < 16.0) return 0.90;
-  if (doubles < 32.0) return 0.96;
-  return doubles < 64.0 ? 0.98 : 1.0;
+/// Returns the share of whole sectors, of four doubles, that belongs to a run of so many doubles. A run that is no
+/// multiple of a sector begins anywhere in one.
+double share_of_sectors(double doubles) {
+  return std::fmod(doubles, 4.0) == 0.0 ? 1.0 : doubles / (doubles + 3.0);
+}
+
+/// Returns the share of the memory's rate at which runs of so many doubles are read.
+double efficiency_of_reading(double doubles) {
+  constexpr double half = 5.3;         // a run of so many doubles is read at half the rate
+  constexpr double least = 1.0 / 8.0;  // memory is read in pieces of eight doubles
+  return std::max(least, share_of_sectors(doubles) * doubles * doubles / (doubles * doubles + half * half));
+}
+
+/// The same for storing. The second-level cache collects short runs, so longer ones help little.
+double efficiency_of_storing(double doubles) {
+  constexpr double lost = 0.3;  // doubles that could be stored in the time that a run needs for itself
+  return share_of_sectors(doubles) * doubles / (doubles + lost);
+}
+
+/// Returns the time in which a multiprocessor copies an element to shared memory, in runs of so many doubles.
+double copy_seconds(bool in_pairs, double run) {
+  constexpr double of_pair = 0.15e-9, of_one = 0.33e-9;  // of an element that is copied with its neighbour or alone
+  constexpr double of_run = 1.4e-9;                      // every run is an access of its own
+  return std::max(in_pairs ? of_pair : of_one, of_run / run);
 }
 
 /// A division of a side into tiles.
@@ -64,6 +82,8 @@ struct Division {
   double coverage = 1.0;  ///< share of the lines of the tiles that exist
   double lines = 1.0;     ///< lines of a tile that exist
   double run = 1.0;       ///< neighbours in the operand; 0 if they are along k
+  double stored = 1.0;    ///< neighbours in C
+  bool pairs = false;     ///< lines are neighbours in pairs; false if neighbours are along k
   double score = 0.0;     ///< the smaller the better
 };
 
@@ -99,13 +119,24 @@ class Divisions {
       values[divided_[at]] = n;
       choose(at + 1, left / n, values);
     };
-    for (const std::int32_t n : tile_extents) {
-      if (n > left || n >= extent) break;
-      const bool power = (n & (n - 1)) == 0;
-      if (extent % n == 0 || (power && n >= 4) || n == left) try_with(n);
+    std::int32_t tried = 0;
+    for (const std::int32_t most : tile_extents) {
+      if (most > left || most >= extent) break;
+      const bool power = (most & (most - 1)) == 0;
+      if (extent % most != 0 && !(power && most >= 4) && most != left) continue;
+      const std::int32_t n = least_values(extent, most);
+      if (n > tried) try_with(n);
+      tried = n;
     }
     if (extent <= left) try_with(static_cast<std::int32_t>(extent));
     values[divided_[at]] = 1;
+  }
+  /// Returns the least number of values that needs as many tiles as `most`; tiles then begin at whole sectors.
+  static std::int32_t least_values(std::int64_t extent, std::int32_t most) {
+    constexpr std::int64_t sector = 4;
+    if (most % sector != 0) return most;
+    const std::int64_t tiles = (extent + most - 1) / most;
+    return static_cast<std::int32_t>(((extent + tiles - 1) / tiles + sector - 1) / sector * sector);
   }
   void add(const TileValues& values, std::int32_t left) {
     if (left > 1 && std::any_of(divided_.begin(), divided_.end(), [&](std::size_t n) {
@@ -125,17 +156,25 @@ class Divisions {
     division.coverage = real / made;
     division.score = -std::log(division.coverage);
     if (!side_.k_fastest) {
-      Run run;
-      run.add({&side_}, {&values}, side_.tensor);
-      division.run = count(run.length);
-      division.score += 0.4 - 0.4 * efficiency_of_run(division.run);
+      division.run = run_of(values, side_.tensor);
+      for (std::size_t n = 0; n < side_.indices.size() && !division.pairs; ++n) {
+        const Index& index = side_.indices[n];
+        division.pairs =
+            index.stride[side_.tensor] == 1 && values[n] % 2 == 0 && (!side_.c_fastest || index.stride[C] == 1);
+      }
+      division.score += 0.4 - 0.4 * efficiency_of_reading(division.run);
     }
     if (side_.c_fastest) {
-      Run run;
-      run.add({&side_}, {&values}, C);
-      division.score += 0.6 - 0.6 * efficiency_of_run(count(run.length)) - 0.02 * std::log(count(run.length));
+      division.stored = run_of(values, C);
+      division.score += 0.6 - 0.6 * efficiency_of_storing(division.stored);
     }
     found_.push_back(division);
+  }
+
+  double run_of(const TileValues& values, Tensor tensor) const {
+    Run run;
+    run.add({&side_}, {&values}, tensor);
+    return count(run.length);
   }
 
   const Side& side_;
@@ -147,41 +186,84 @@ class Divisions {
 /// Returns the share of the rate of DGEMM that a kernel reaches if nothing else limits it.
 double efficiency_of(const KernelShape& kernel, bool rows_along_k) {
   if (kernel.kind == KernelKind::plain) return 0.3;
-  if (kernel.rows == 32) return kernel.columns == 32 ? 0.4 : 0.65;
-  const std::int32_t size = kernel.rows * kernel.columns;
   // A warp of this kernel has too few registers for two rows of operands along k.
-  if (size == 96 * 96 && rows_along_k) return 0.5;
-  return size >= 64 * 104 ? 0.94 : size >= 64 * 96 ? 0.85 : 0.75;
+  return kernel.rows == 96 && kernel.columns == 96 && rows_along_k ? 0.85 : 1.0;
+}
+
+/// Returns the time of work that takes these times alone. The longest one hides most of the others.
+double together(double x, double y, double z) {
+  return std::cbrt(x * x * x + y * y * y + z * z * z);
 }
 
 class Search {
  public:
+  /// A plan that is not made yet.
+  struct Candidate {
+    double seconds;
+    std::size_t shape;
+    Tensor of_rows;
+    const Division *row, *column;
+    std::int32_t waves, ctas;
+  };
+
   Search(const Contraction& contraction, const GpuModel& gpu) : gpu_(gpu) {
-    base_.batch = contraction.of_class(IndexClass::batch);
-    std::reverse(base_.batch.begin(), base_.batch.end());
-    base_.contracted = contracted_digits(contraction);
-    k_ = product_of(base_.contracted);
+    batch_ = contraction.of_class(IndexClass::batch);
+    std::reverse(batch_.begin(), batch_.end());
+    contracted_ = contracted_digits(contraction);
+    k_ = product_of(contracted_);
     operations_ = operations(contraction);
     for (const Tensor t : {A, B, C}) bytes_[t] = elements(contraction, t) * static_cast<double>(sizeof(double));
     for (const Tensor t : {A, B}) sides_[t] = side_of(contraction, t);
     // Kernels for small tiles read an operand again for each tile of the other one.
     constexpr double small_side = 8.0, small_sides = 32.0;
     const auto [least, most] = std::minmax({product_of(sides_[A].indices), product_of(sides_[B].indices)});
-    small_products_ = least <= small_side || most <= small_sides;
-  }
-
-  std::vector<GpuChoice> all() {
+    const bool small_products = least <= small_side || most <= small_sides;
     for (std::size_t shape = 0; shape < kernel_shapes.size(); ++shape) {
       const KernelShape& kernel = kernel_shapes[shape];
       const bool any_gpu = kernel.kind == KernelKind::plain || kernel.kind == KernelKind::small;
       if (kernel.kind != KernelKind::small && any_gpu == gpu_.matrix_instructions) continue;
-      if (is_small(kernel) && (k_ > kernel.step || !small_products_)) continue;
+      if (is_small(kernel) && (k_ > kernel.step || !small_products)) continue;
       for (const Tensor of_rows : {A, B}) add(shape, of_rows);
     }
-    return std::move(found_);
+  }
+
+  /// Returns the `most` best candidates.
+  std::vector<Candidate> best(std::size_t most) const {
+    std::vector<Candidate> all = found_;
+    const std::size_t kept = std::min(most, all.size());
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Candidate& x, const Candidate& y) { return x.seconds < y.seconds; });
+    all.resize(kept);
+    return all;
+  }
+  GpuPlan plan_of(const Candidate& candidate) const {
+    return make_plan({.shape = candidate.shape,
+                      .rows = sides_[candidate.of_rows],
+                      .columns = sides_[other(candidate.of_rows)],
+                      .values = {candidate.row->values, candidate.column->values},
+                      .grid_by_operand = {false, false},
+                      .batch = batch_,
+                      .contracted = contracted_,
+                      .waves = candidate.waves,
+                      .ctas = candidate.ctas,
+                      .seconds = candidate.seconds});
   }
 
  private:
+  /// A side with a kernel.
+  struct Lines {
+    const Side& side;
+    const std::vector<Division>& divisions;
+    double of_shape;     ///< lines of a tile
+    double run_along_k;  ///< neighbours in a step; 0 if they are along lines
+    bool pairs_along_k;
+  };
+
+  static bool is_small(const KernelShape& kernel) {
+    return kernel.kind == KernelKind::small || kernel.kind == KernelKind::by_warps;
+  }
+  static Tensor other(Tensor tensor) { return tensor == A ? B : A; }
+
   static Side side_of(const Contraction& contraction, Tensor tensor) {
     Side side{tensor, contraction.of_class(tensor == A ? IndexClass::external_a : IndexClass::external_b), false,
               false};
@@ -193,136 +275,138 @@ class Search {
     return side;
   }
 
+  /// Divisions do not depend on the kernel, only on its lines.
+  const std::vector<Division>& divisions_of(Tensor tensor, std::int32_t lines) {
+    auto& known = divisions_[tensor];
+    const auto at = known.find(lines);
+    return at != known.end() ? at->second
+                             : known.emplace(lines, Divisions(sides_[tensor], lines).found()).first->second;
+  }
+
+  Lines lines_of(Tensor tensor, std::int32_t lines, std::int32_t step) {
+    double run = 0.0;
+    bool pairs = false;
+    if (sides_[tensor].k_fastest) {
+      const auto fastest = std::find_if(contracted_.begin(), contracted_.end(),
+                                        [&](const Index& digit) { return digit.stride[tensor] == 1; });
+      run = count(std::min<std::int64_t>(fastest->extent, step));
+      pairs = fastest == contracted_.begin() && fastest->extent % 2 == 0;
+    }
+    return {sides_[tensor], divisions_of(tensor, lines), count(lines), run, pairs};
+  }
+
   void add(std::size_t shape, Tensor of_rows) {
     const KernelShape& kernel = kernel_shapes[shape];
-    GpuChoice choice = base_;
-    choice.shape = shape;
-    choice.rows = sides_[of_rows];
-    choice.columns = sides_[of_rows == A ? B : A];
-    step_ = kernel.step;
-    steps_ = std::ceil(k_ / step_);
-    const Divisions rows(choice.rows, kernel.rows), columns(choice.columns, kernel.columns);
-    for (const Division& row : rows.found()) {
-      for (const Division& column : columns.found()) {
-        choice.values = {row.values, column.values};
-        choice.grid_by_operand = {false, false};
-        predict(choice, kernel, row, column);
+    const Lines rows = lines_of(of_rows, kernel.rows, kernel.step),
+                columns = lines_of(other(of_rows), kernel.columns, kernel.step);
+    for (const Division& row : rows.divisions) {
+      for (const Division& column : columns.divisions) {
+        Candidate candidate{0.0, shape, of_rows, &row, &column, 0, 0};
+        if (predict(candidate, rows, columns)) found_.push_back(candidate);
       }
     }
   }
 
-  /// Returns the time in which a multiprocessor copies an element to shared memory.
-  double copy_seconds(const Side& side, const TileValues& values) const {
-    constexpr double of_pair = 0.1e-9, along_lines = 0.4e-9, along_k = 0.5e-9;
-    if (side.k_fastest) {
-      const Index& first = base_.contracted.front();
-      return first.stride[side.tensor] == 1 && first.extent % 2 == 0 ? of_pair : along_k;
-    }
-    for (std::size_t n = 0; n < side.indices.size(); ++n) {
-      const Index& index = side.indices[n];
-      if (index.stride[side.tensor] != 1 || values[n] % 2 != 0) continue;
-      if (!side.c_fastest || index.stride[C] == 1) return of_pair;
-    }
-    return along_lines;
+  /// Returns the number of neighbours in C.
+  double stored_run(const Lines& rows, const Lines& columns, const Division& row, const Division& column) const {
+    const double run = std::max(row.stored, column.stored);
+    if (run >= 64.0) return run;
+    Run of_both;  // the indices of a side may be continued by those of the other one
+    of_both.add({&rows.side, &columns.side}, {&row.values, &column.values}, C);
+    return count(of_both.length);
   }
 
-  static bool is_small(const KernelShape& kernel) {
-    return kernel.kind == KernelKind::small || kernel.kind == KernelKind::by_warps;
-  }
-
-  void predict_small(GpuChoice& choice, const KernelShape& kernel, const Division& row, const Division& column,
-                     double tiles) {
-    constexpr double threads_of_cta = 256.0;
+  /// Predicts the time of a kernel for small tiles. Returns false if it cannot number its threads.
+  bool predict_small(Candidate& candidate, const Lines& columns, double tiles) const {
+    const KernelShape& kernel = kernel_shapes[candidate.shape];
+    const Division &row = *candidate.row, &column = *candidate.column;
+    constexpr double threads_of_cta = 256.0, threads_of_warp = 32.0;
     const bool by_warps = kernel.kind == KernelKind::by_warps;
     const double threads =
-        tiles *
-        (by_warps ? 32.0 : std::ceil(row.lines / kernel.row_warps) * std::ceil(column.lines / kernel.column_warps));
-    if (threads >= 0x1p31) return;
+        tiles * (by_warps ? threads_of_warp
+                          : std::ceil(row.lines / kernel.row_warps) * std::ceil(column.lines / kernel.column_warps));
+    if (threads >= 0x1p31) return false;
     // Lanes read and store two neighbouring columns at once.
-    const double pairs = choice.columns.c_fastest ? 1.0 : by_warps ? 0.95 : 0.6;
+    const double pairs = columns.side.c_fastest ? 1.0 : by_warps ? 0.95 : 0.6;
     const double memory = (bytes_[A] + bytes_[B] + bytes_[C]) / (pairs * gpu_.memory_rate);
-    // Each element of an operand is loaded once by a warp, or several times by threads, of the first-level cache.
+    // A warp loads each element of an operand once from the first-level cache, threads load it several times.
     constexpr double cache_rate_of_one = 45e9, latency = 1.5e-6;
-    const double loads = by_warps ? 8.0 * tiles * k_ * (row.lines + column.lines)
-                                  : 8.0 * threads * k_ * (kernel.row_warps + kernel.column_warps);
+    const double loads =
+        8.0 * k_ * (by_warps ? tiles * (row.lines + column.lines) : threads * (kernel.row_warps + kernel.column_warps));
+    const double cache = loads / (cache_rate_of_one * gpu_.multiprocessors);
     const double slots = gpu_.multiprocessors * kernel.ctas * threads_of_cta;
     const double waiting = std::ceil(threads / slots) * latency;
-    const double cache = loads / (cache_rate_of_one * gpu_.multiprocessors);
-    choice.ctas =
+    candidate.ctas =
         static_cast<std::int32_t>(std::min(std::ceil(threads / threads_of_cta), 2.0 * slots / threads_of_cta));
-    choice.waves = static_cast<std::int32_t>(std::ceil(tiles / choice.ctas));
+    candidate.waves = static_cast<std::int32_t>(std::ceil(tiles / candidate.ctas));
     constexpr double launch = 4e-6;
-    choice.seconds = launch + std::max({memory, cache, waiting}) + 0.1 * (memory + cache + waiting);
-    found_.push_back(choice);
+    candidate.seconds = launch + std::max({memory, cache, waiting}) + 0.1 * (memory + cache + waiting);
+    return true;
   }
 
-  void predict(GpuChoice& choice, const KernelShape& kernel, const Division& row, const Division& column) {
-    const double line_pairs = count(kernel.rows) * count(kernel.columns);
+  /// Sets the time of a candidate, and how its tiles are divided. Returns false if the kernel cannot compute it.
+  bool predict(Candidate& candidate, const Lines& rows, const Lines& columns) const {
+    const KernelShape& kernel = kernel_shapes[candidate.shape];
+    const Division &row = *candidate.row, &column = *candidate.column;
+    const double steps = std::ceil(k_ / kernel.step);
+    const double line_pairs = rows.of_shape * columns.of_shape;
     const double tiles = std::round(operations_ / (2.0 * k_) / (row.coverage * column.coverage * line_pairs));
-    if (is_small(kernel)) return predict_small(choice, kernel, row, column, tiles);
+    if (is_small(kernel)) return predict_small(candidate, columns, tiles);
     const double slots = count(gpu_.multiprocessors) * kernel.ctas;
+    // Times of all multiprocessors, if they were always busy, and of the memory.
+    double copy = 0.0, memory = 0.0;
+    for (const auto& [lines, division] : {std::pair{&rows, &row}, std::pair{&columns, &column}}) {
+      const bool along_k = lines->side.k_fastest;
+      const double run = along_k ? lines->run_along_k : division->run;
+      copy += division->lines * copy_seconds(along_k ? lines->pairs_along_k : division->pairs, run);
+      memory += bytes_[lines->side.tensor] / efficiency_of_reading(run);
+    }
+    copy *= tiles * steps * kernel.step / gpu_.multiprocessors;
+    memory += bytes_[C] / efficiency_of_storing(stored_run(rows, columns, row, column));
+    memory /= gpu_.memory_rate;
+    // The warps that multiply also store. Lanes store two columns at once, but one row.
+    constexpr double store_pair = 0.11e-9, store_one = 0.185e-9;  // of an element, by a multiprocessor
+    const double multiply = tiles * line_pairs * steps * kernel.step * 2.0 /
+                            (gpu_.product_rate * efficiency_of(kernel, rows.side.k_fastest));
+    const double store =
+        tiles * row.lines * column.lines * (columns.side.c_fastest ? store_pair : store_one) / gpu_.multiprocessors;
+    // `idle`: ratio of all slots to those that are busy. The others use all of the memory's rate.
+    const auto busy = [&](double idle) { return together(memory, copy * idle, (multiply + store) * idle); };
     const double whole_waves = std::ceil(tiles / slots);
-    Run of_c;
-    of_c.add({&choice.rows, &choice.columns}, {&row.values, &column.values}, C);
-    // Time of all multiprocessors, if they were always busy.
-    const double multiply =
-        tiles * line_pairs * steps_ * step_ * 2.0 / (gpu_.product_rate * efficiency_of(kernel, choice.rows.k_fastest));
-    const double rows_bytes = row.lines * steps_ * step_ * 8.0;
-    const double columns_bytes = column.lines * steps_ * step_ * 8.0;
-    const double of_rows = efficiency_of_run(choice.rows.k_fastest ? step_ : row.run);
-    const double of_columns = efficiency_of_run(choice.columns.k_fastest ? step_ : column.run);
-    const double cache = tiles * (rows_bytes / of_rows + columns_bytes / of_columns) / gpu_.cache_rate;
-    const double copy = tiles * steps_ * step_ *
-                        (row.lines * copy_seconds(choice.rows, row.values) +
-                         column.lines * copy_seconds(choice.columns, column.values)) /
-                        gpu_.multiprocessors;
-    // Lanes store two columns at once, but one row.
-    const double pairs = choice.columns.c_fastest ? 1.0 : 0.92;
-    const double memory = (bytes_[choice.rows.tensor] / of_rows + bytes_[choice.columns.tensor] / of_columns +
-                           bytes_[C] / (pairs * efficiency_of_run(count(of_c.length)))) /
-                          gpu_.memory_rate;
-    const double busy = std::max({multiply, cache, memory, copy}) + 0.1 * (multiply + cache + memory + copy);
-    const double whole = busy * whole_waves * slots / tiles;
+    constexpr double least_of_tile = 1.25e-6;  // a CTA needs this time for the smallest tile
+    const double whole = std::max(busy(whole_waves * slots / tiles), whole_waves * least_of_tile);
     const double partial_bytes = 2.0 * slots * line_pairs * 8.0 * 2.0;
     // If there are few tiles, the same number of CTAs divides each of them. So CTAs of different tiles read the same
     // parts of an operand at the same time.
-    const double dividing = tiles < slots ? tiles * std::min(std::floor(slots / tiles), steps_) : slots;
-    const double in_parts = busy * slots / dividing + partial_bytes / gpu_.cache_rate + 4e-6;
+    const double dividing = tiles < slots ? tiles * std::min(std::floor(slots / tiles), steps) : slots;
+    const double in_parts = busy(slots / dividing) + partial_bytes / gpu_.cache_rate + 4e-6;
     constexpr double launch = 4e-6;
-    const bool divides = kernel.kind == KernelKind::pipelined && steps_ > 1.0 && in_parts < whole;
-    choice.ctas = static_cast<std::int32_t>(divides ? dividing : std::min(slots, tiles));
-    choice.waves = static_cast<std::int32_t>(divides ? std::max(0.0, std::floor(tiles / slots) - 1.0) : whole_waves);
-    choice.seconds = launch + (divides ? in_parts : whole);
-    found_.push_back(choice);
+    const bool divides = kernel.kind == KernelKind::pipelined && steps > 1.0 && in_parts < whole;
+    candidate.ctas = static_cast<std::int32_t>(divides ? dividing : std::min(slots, tiles));
+    candidate.waves = static_cast<std::int32_t>(divides ? std::max(0.0, std::floor(tiles / slots) - 1.0) : whole_waves);
+    candidate.seconds = launch + (divides ? in_parts : whole);
+    return true;
   }
 
   const GpuModel& gpu_;
-  GpuChoice base_{};
   std::array<Side, 2> sides_;
+  std::vector<Index> batch_, contracted_;
   std::array<double, 3> bytes_{};
-  bool small_products_ = false;
-  double k_ = 1.0, operations_ = 0.0, step_ = 1.0, steps_ = 1.0;
-  std::vector<GpuChoice> found_;
+  double k_ = 1.0, operations_ = 0.0;
+  std::array<std::map<std::int32_t, std::vector<Division>>, 2> divisions_;  ///< of A and B, by lines of a tile
+  std::vector<Candidate> found_;
 };
-
-std::vector<GpuChoice> best_choices(const Contraction& contraction, const GpuModel& gpu, std::size_t most) {
-  std::vector<GpuChoice> all = Search(contraction, gpu).all();
-  const std::size_t kept = std::min(most, all.size());
-  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
-                    [](const GpuChoice& x, const GpuChoice& y) { return x.seconds < y.seconds; });
-  all.resize(kept);
-  return all;
-}
 
 }
 
 GpuPlan plan_for_gpu(const Contraction& contraction, const GpuModel& gpu) {
-  return make_plan(best_choices(contraction, gpu, 1).front());
+  return candidates_for_gpu(contraction, gpu, 1).front();
 }
 
 std::vector<GpuPlan> candidates_for_gpu(const Contraction& contraction, const GpuModel& gpu, std::size_t most) {
+  const Search search(contraction, gpu);
   std::vector<GpuPlan> plans;
-  for (const GpuChoice& choice : best_choices(contraction, gpu, most)) plans.push_back(make_plan(choice));
+  for (const Search::Candidate& candidate : search.best(most)) plans.push_back(search.plan_of(candidate));
   return plans;
 }
 

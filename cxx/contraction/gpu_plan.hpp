@@ -17,7 +17,7 @@ struct GpuModel {
   std::int32_t shared_memory = 232448;         ///< of a CTA, bytes
   std::int32_t shared_memory_of_all = 233472;  ///< of a multiprocessor, bytes; a CTA takes 1024 bytes more than it uses
   double product_rate = 57e12;                 ///< operations per second of DGEMM
-  double memory_rate = 3.0e12;                 ///< bytes per second, read and written
+  double memory_rate = 2.7e12;                 ///< bytes per second that kernels read and write
   double cache_rate = 5.5e12;                  ///< bytes per second from the second-level cache
 };
 
