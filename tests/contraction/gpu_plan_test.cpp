@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/gpu_program.hpp"
 #include "cxx/contraction/reference.hpp"
 #include "cxx/contraction/tccg.hpp"
 #include "tests/contraction/random_contraction.hpp"
@@ -154,6 +154,49 @@ void check_random_plans(std::uint32_t seed, bool gaps) {
     PlanOnCore(plan, alpha, a, b, beta, random.first(C, found)).run();
     expect_equal(found, expected, terms_of(form));
   }
+}
+
+/// Returns the packed copy of an operand. `from`: its element at offset 0.
+std::vector<double> packed_copy(const GpuPacking& packing, const double* from) {
+  std::vector<double> copy(static_cast<std::size_t>(packing.size), nan);
+  EXPECT_EQ(packing.axes[packing.from_axis].from, 1);
+  EXPECT_EQ(packing.axes[packing.to_axis].to, 1);
+  EXPECT_NE(packing.from_axis, packing.to_axis);
+  for (std::int64_t n = 0; n < packing.size; ++n) {
+    std::int64_t rest = n, from_offset = 0, to_offset = 0;
+    for (const GpuPacking::Axis& axis : packing.axes) {
+      from_offset += rest % axis.extent * axis.from;
+      to_offset += rest % axis.extent * axis.to;
+      rest /= axis.extent;
+    }
+    copy[static_cast<std::size_t>(to_offset)] = from[from_offset];
+  }
+  return copy;
+}
+
+TEST(GpuPlan, PacksAnOperandIfThatPays) {
+  const Contraction small = describe("bfae,cedf->dcba", {{4, 8, 12, 16}, {}}, {{8, 16, 4, 8}, {}});
+  EXPECT_FALSE(program_for_gpu(canonical_form(small), {}).packing);
+  const Contraction large = describe("bfae,cedf->dcba", {{72, 72, 72, 72}, {}}, {{72, 72, 72, 72}, {}});
+  const GpuProgram program = program_for_gpu(canonical_form(large), {});
+  ASSERT_TRUE(program.packing) << text_of(program);
+  EXPECT_FALSE(program_for_gpu(canonical_form(large), {}, false).packing);
+  EXPECT_GT(program_for_gpu(canonical_form(large), {}, false).seconds, program.seconds);
+
+  // The same for a GPU whose memory costs nothing, so that a small operand is packed.
+  GpuModel gpu;
+  gpu.product_rate = 1e9;
+  gpu.multiprocessors = 1;
+  const GpuProgram packs = program_for_gpu(canonical_form(small), gpu);
+  if (!packs.packing) GTEST_SKIP() << text_of(packs);
+  std::vector<double> a(4 * 8 * 12 * 16), b(8 * 16 * 4 * 8), expected(4 * 8 * 4 * 12), found(expected.size(), nan);
+  for (std::size_t n = 0; n < a.size(); ++n) a[n] = std::sin(static_cast<double>(n));
+  for (std::size_t n = 0; n < b.size(); ++n) b[n] = std::cos(static_cast<double>(n));
+  contract_by_loops(small, 1.0, a.data(), b.data(), 0.0, expected.data());
+  const bool of_a = packs.packing->tensor == A;
+  const std::vector<double> copy = packed_copy(*packs.packing, of_a ? a.data() : b.data());
+  PlanOnCore(packs.plan, 1.0, of_a ? copy.data() : a.data(), of_a ? b.data() : copy.data(), 0.0, found.data()).run();
+  expect_equal(found, expected, 16 * 8);
 }
 
 TEST(GpuPlan, RandomContractionsAreThoseOfTheLoops) {

@@ -7,11 +7,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cxx/base/error.hpp"
-#include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/gpu_program.hpp"
 #include "cxx/contraction/slices.hpp"
 #include "cxx/cuda/contraction/gpu_kernels.hpp"
 #include "cxx/cuda/runtime/arrays_in_one.hpp"
@@ -70,7 +71,10 @@ Elements elements_of_c(const Contraction& contraction) {
 /// A planned contraction whose tables are on the GPU.
 class Planned {
  public:
-  explicit Planned(GpuPlan plan) : plan_(std::move(plan)), kernel_(kernel_of(plan_)) {
+  Planned(const Planned&) = delete;
+  Planned& operator=(const Planned&) = delete;
+  explicit Planned(GpuProgram program) : program_(std::move(program)), plan_(program_.plan), kernel_(kernel_of(plan_)) {
+    if (program_.packing) packed_.reserve(static_cast<std::size_t>(program_.packing->size));
     parameters_.batch = plan_.batch;
     parameters_.outer_k = plan_.outer_k;
     parameters_.order = plan_.order;
@@ -91,6 +95,11 @@ class Planned {
   }
 
   void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
+    if (program_.packing) {
+      const double*& operand = program_.packing->tensor == A ? a : b;
+      launch_packing(*program_.packing, operand, packed_.data(), stream);
+      operand = packed_.data();
+    }
     Parameters p = parameters_;
     p.rows.data = plan_.rows.tensor == A ? a : b;
     p.columns.data = plan_.columns.tensor == A ? a : b;
@@ -115,7 +124,7 @@ class Planned {
     if (plan_.divides_tiles()) launch_add_partials(plan_, p, stream);
   }
 
-  const GpuPlan& plan() const { return plan_; }
+  std::string text() const { return text_of(program_); }
 
  private:
   void add(const GpuOperand& from, OperandParameters& to) {
@@ -128,12 +137,26 @@ class Planned {
     tables_.add(from.k_order, to.k_order);
   }
 
-  GpuPlan plan_;
+  GpuProgram program_;
+  const GpuPlan& plan_;
   const void* kernel_;
   Parameters parameters_{};
   ArraysInOne tables_;
-  DeviceArray<double> partials_;
+  DeviceArray<double> partials_, packed_;
 };
+
+}
+
+namespace {
+
+/// Plans a contraction. If there is no memory for a packed operand, the plan has none.
+std::unique_ptr<Planned> make_planned(const Contraction& form, const GpuModel& gpu) {
+  try {
+    return std::make_unique<Planned>(program_for_gpu(form, gpu));
+  } catch (const DeviceMemoryError&) {
+    return std::make_unique<Planned>(program_for_gpu(form, gpu, false));
+  }
+}
 
 }
 
@@ -148,7 +171,7 @@ class GpuContraction::Implementation {
     TRIFUSE_CUDA(cudaSetDevice(device));
     if (form_.empty_result() || form_.empty_sum()) return;
     if (plan != nullptr) {
-      planned_.push_back(std::make_unique<Planned>(*plan));
+      planned_.push_back(std::make_unique<Planned>(GpuProgram{std::nullopt, *plan, plan->seconds}));
       parts_.push_back({planned_.front().get(), {}, false});
       return;
     }
@@ -160,7 +183,7 @@ class GpuContraction::Implementation {
       const auto number = static_cast<std::size_t>(known - shapes.begin());
       if (known == shapes.end()) {
         shapes.push_back(form);
-        planned_.push_back(std::make_unique<Planned>(plan_for_gpu(form, model_of(device))));
+        planned_.push_back(make_planned(form, model_of(device)));
       }
       parts_.push_back({planned_[number].get(), slice.offset, slice.accumulates});
     }
@@ -181,7 +204,7 @@ class GpuContraction::Implementation {
 
   std::string text() const {
     if (parts_.empty()) return "c = beta c";
-    const std::string first = text_of(parts_.front().planned->plan());
+    const std::string first = parts_.front().planned->text();
     return parts_.size() == 1 ? first : fmt::format("{} slices, the first one: {}", parts_.size(), first);
   }
 

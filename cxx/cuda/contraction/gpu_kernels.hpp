@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/gpu_program.hpp"
 
 /// The kernels of contractions, as the host sees them.
 namespace trifuse::contraction::gpu {
@@ -47,6 +47,9 @@ const void* warp_kernel(const GpuPlan& plan);
 
 /// Puts the addition of the parts of divided tiles on a stream, for a plan that divides tiles.
 void launch_add_partials(const GpuPlan& plan, const Parameters& parameters, cudaStream_t stream);
+
+/// Puts the copy of an operand on a stream. `from`: the element at offset 0. `to`: [GpuPacking::size].
+void launch_packing(const GpuPacking& packing, const double* from, double* to, cudaStream_t stream);
 
 /// The elements of C, for c = beta * c.
 struct Elements {

@@ -1,0 +1,78 @@
+#include "cxx/contraction/gpu_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace trifuse::contraction {
+
+namespace {
+
+/// Returns the position of the contracted index that is contiguous in a tensor, if there is one.
+std::optional<std::size_t> contiguous_contracted(const Contraction& contraction, Tensor tensor) {
+  for (std::size_t n = 0; n < contraction.indices.size(); ++n) {
+    const Index& index = contraction.indices[n];
+    if (index.index_class == IndexClass::contracted && index.stride[tensor] == 1) return n;
+  }
+  return std::nullopt;
+}
+
+/// Returns the copy of a tensor in which the index `fastest` is contiguous and the order of the others is the same.
+/// Sets the strides of `packed` to those of the copy.
+GpuPacking pack(const Contraction& contraction, Tensor tensor, std::size_t fastest, Contraction& packed) {
+  std::vector<std::size_t> order;
+  for (std::size_t n = 0; n < contraction.indices.size(); ++n) {
+    if (n != fastest && in_tensor(contraction.indices[n], tensor)) order.push_back(n);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+    return contraction.indices[x].stride[tensor] < contraction.indices[y].stride[tensor];
+  });
+  order.insert(order.begin(), fastest);
+  GpuPacking packing{tensor, {}, 0, 0, 1};
+  for (const std::size_t n : order) {
+    const Index& index = contraction.indices[n];
+    if (index.stride[tensor] == 1) packing.from_axis = packing.axes.size();
+    packing.axes.push_back({index.extent, index.stride[tensor], packing.size});
+    packed.indices[n].stride[tensor] = packing.size;
+    packing.size *= index.extent;
+  }
+  return packing;
+}
+
+double seconds_of(const GpuPacking& packing, const GpuModel& gpu) {
+  // Of the rate of a copy whose order does not change.
+  constexpr double efficiency = 0.7, launch = 4e-6;
+  return launch + 2.0 * sizeof(double) * static_cast<double>(packing.size) / (efficiency * gpu.memory_rate);
+}
+
+}
+
+GpuProgram program_for_gpu(const Contraction& contraction, const GpuModel& gpu, bool packs) {
+  GpuProgram best{std::nullopt, plan_for_gpu(contraction, gpu), 0.0};
+  best.seconds = best.plan.seconds;
+  const auto of_a = contiguous_contracted(contraction, A), of_b = contiguous_contracted(contraction, B);
+  if (!packs || !of_a || !of_b || *of_a == *of_b) return best;
+  for (const auto& [tensor, fastest] : {std::pair{A, *of_b}, std::pair{B, *of_a}}) {
+    // Of a tensor with gaps or a shared element it is not known how many sectors are read.
+    const bool simple =
+        std::all_of(contraction.indices.begin(), contraction.indices.end(),
+                    [&, t = tensor](const Index& index) { return !in_tensor(index, t) || index.stride[t] > 0; });
+    if (!simple) continue;
+    Contraction packed = contraction;
+    GpuPacking packing = pack(contraction, tensor, fastest, packed);
+    if (packing.size > most_reach) continue;
+    GpuProgram program{std::move(packing), plan_for_gpu(canonical_form(packed), gpu), 0.0};
+    program.seconds = program.plan.seconds + seconds_of(*program.packing, gpu);
+    if (program.seconds < best.seconds) best = std::move(program);
+  }
+  return best;
+}
+
+std::string text_of(const GpuProgram& program) {
+  const std::string plan = text_of(program.plan);
+  if (!program.packing) return plan;
+  return fmt::format("{} is packed, {}, {:.1f} us in all", "ABC"[program.packing->tensor], plan, program.seconds * 1e6);
+}
+
+}
