@@ -47,6 +47,7 @@ struct BenchCommand {
   int repeats = 3;
   int explained = 0;            ///< number of a contraction; 0: none
   std::optional<double> share;  ///< of the size of the contractions
+  std::int64_t products = -1;   ///< of a batch; 0: the default number; -1: the contractions of TCCG
   bool kernels = false, tune = false, contractions = false, overwrite = false;
 
   std::unique_ptr<TileSource> source() const {
@@ -98,28 +99,34 @@ struct BenchCommand {
     json_file.write({{"input", json_source(*amplitudes)}, {"machine", json_machine()}, {"results", results}});
   }
 
+  ContractionSet contraction_set(bool cuda) const {
+    constexpr double share_on_cores = 0.1;
+    constexpr std::int64_t products_on_cores = 10'000, products_on_gpu = 100'000;
+    if (products < 0) return tccg_set(share.value_or(cuda ? 1.0 : share_on_cores));
+    return batched_set(products > 0 ? products : cuda ? products_on_gpu : products_on_cores, cuda);
+  }
+
   void bench_contractions(bool cuda, Outputs& outputs, ReportFile& json_file) const {
     const std::unique_ptr<ContractionDevice> where =
         cuda ? make_gpu(choose_devices(visible_devices(), options.devices).front().number)
              : make_cpu_cores(options.threads == 0 ? available_threads() : startable_threads(options.threads));
-    constexpr double share_on_cores = 0.1;
-    const double chosen = share.value_or(cuda ? 1.0 : share_on_cores);
+    const ContractionSet set = contraction_set(cuda);
     if (explained > 0) {
       if (!json.empty() || !contraction_table.empty())
         throw UsageError("--explain measures nothing that --json or --table could report; leave them out.");
-      write_output(explain_contraction(*where, explained, chosen));
+      write_output(explain_contraction(*where, set.contractions[static_cast<std::size_t>(explained - 1)]));
       return;
     }
-    TextFile table_file(outputs, "--table", contraction_table, "table of `trifuse bench`", contraction_csv_head);
-    print("TCCG on {}, {:g} of the size, {}\n\n{}", where->name(), chosen, blas(), contraction_table_head());
+    TextFile table_file(outputs, "--table", contraction_table, "table of `trifuse bench`", contraction_csv_beginning);
+    print("{}, on {}, {}\n\n{}", set.title, where->name(), blas(), contraction_table_head(set));
     const std::vector<MeasuredContraction> measured =
-        measure_contractions(*where, chosen, repeats, [&](const MeasuredContraction& each) {
+        measure_contractions(*where, set, repeats, [&](const MeasuredContraction& each) {
           print("{}", contraction_table_line(each));
           flush_output();
         });
     print("{}", contraction_means(measured));
-    table_file.write([&] { return contraction_csv(measured); });
-    json_file.write({{"machine", json_machine()}, {"contractions", json_contractions(*where, chosen, measured)}});
+    table_file.write([&] { return contraction_csv(set, measured); });
+    json_file.write({{"machine", json_machine()}, {"contractions", json_contractions(*where, set, measured)}});
   }
 
   void write_source(Outputs& outputs) const {
@@ -351,14 +358,25 @@ void add_bench(CLI::App& app, int&) {
   bench->add_flag("--tune", command->tune, "Like --kernels, with every kernel that a run chooses from");
   CLI::Option* contractions =
       bench->add_flag("--contractions", command->contractions, "Measure the 48 contractions of TCCG on cores or a GPU");
-  bench->add_option("--share", command->share, "Share of the size of the contractions; default: cores 0.1, GPU 1")
-      ->check(CLI::Range(1e-6, 1.0))
-      ->needs(contractions);
+  CLI::Option* share =
+      bench->add_option("--share", command->share, "Share of the size of the contractions; default: cores 0.1, GPU 1")
+          ->check(CLI::Range(1e-6, 1.0))
+          ->needs(contractions);
   bench->add_option("--table", command->contraction_table, "Write the table of the contractions to this CSV file")
       ->needs(contractions);
-  bench->add_option("--explain", command->explained, "Show the plans for this contraction, 1 to 48; measure nothing")
-      ->check(CLI::Range(1, 48))
-      ->needs(contractions);
+  CLI::Option* explain =
+      bench
+          ->add_option("--explain", command->explained, "Show the plans for this contraction, 1 to 48; measure nothing")
+          ->check(CLI::Range(1, 48))
+          ->needs(contractions);
+  bench
+      ->add_option("--batched", command->products,
+                   "Measure batches of this many small products instead; default: cores 10,000, GPU 100,000")
+      ->check(CLI::Range(1, 100'000'000))
+      ->expected(0, 1)
+      ->needs(contractions)
+      ->excludes(share)
+      ->excludes(explain);
   bench->add_option("--repeats", command->repeats, "Number of runs; the median is reported")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -15,17 +15,13 @@
 #include "cxx/base/median.hpp"
 #include "cxx/contraction/description.hpp"
 #include "cxx/contraction/reference.hpp"
+#include "cxx/contraction/tccg.hpp"
 
 namespace trifuse::cli {
 
 namespace {
 
 using namespace contraction;
-
-Contraction description_of(const TccgContraction& which, double share) {
-  const TccgLayouts layouts = layouts_of(which, share);
-  return describe(which.expression, layouts[A], layouts[B], layouts[C]);
-}
 
 /// Returns positive numbers between 0.5 and 1.5, so that no sum cancels.
 std::vector<double> operand_of(const Contraction& contraction, Tensor tensor) {
@@ -60,28 +56,29 @@ double error_of(const Contraction& contraction, const std::vector<double>& a, co
   return largest;
 }
 
-void expect_memory(const TccgContraction& which, double needed) {
+void expect_memory(const ContractionSet& set, const NumberedContraction& which, double needed) {
   if (needed <= free_memory()) return;
   throw SystemError(
-      fmt::format("The tensors of contraction {} take {}, but only {} of memory are free; give a smaller "
-                  "--share.",
-                  which.number, format_bytes(needed), format_bytes(free_memory())));
+      fmt::format("The tensors of contraction {} take {}, but only {} of memory are free; give a smaller --{}.",
+                  which.number, format_bytes(needed), format_bytes(free_memory()), set.size_of));
 }
 
-void expect_right(const TccgContraction& which, const Contraction& contraction, const MeasuredContraction& measured) {
+void expect_right(const MeasuredContraction& measured) {
   constexpr double rounding = 4e-16;
   double terms = 1.0;
-  for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
+  for (const Index& index : measured.which.contraction.of_class(IndexClass::contracted))
+    terms *= static_cast<double>(index.extent);
   if (measured.error <= rounding * (terms + 10.0)) return;
   throw Error(fmt::format("The result of contraction {}, {}, has a relative error of {:.1e} ({}); please report this.",
-                          which.number, which.expression, measured.error, measured.plan));
+                          measured.which.number, measured.which.expression, measured.error, measured.plan));
 }
 
-double geometric_mean(const std::vector<MeasuredContraction>& measured, const TccgGroup* group) {
+/// `group`: null for all contractions.
+double geometric_mean(const std::vector<MeasuredContraction>& measured, const std::string* group) {
   double sum = 0.0;
   int count = 0;
   for (const MeasuredContraction& each : measured) {
-    if (group != nullptr && each.which->group != *group) continue;
+    if (group != nullptr && each.which.group != *group) continue;
     sum += std::log(each.share_of_bound());
     ++count;
   }
@@ -91,47 +88,80 @@ double geometric_mean(const std::vector<MeasuredContraction>& measured, const Tc
 /// Returns pairs of a name and the geometric mean of the shares of the bound: the groups, and all.
 std::vector<std::pair<std::string, double>> means_of(const std::vector<MeasuredContraction>& measured) {
   std::vector<std::pair<std::string, double>> means;
-  for (const TccgGroup group :
-       {TccgGroup::tensor_times_matrix, TccgGroup::ao_to_mo, TccgGroup::ccsd_products, TccgGroup::triples_products})
-    means.emplace_back(name_of(group), geometric_mean(measured, &group));
+  for (const MeasuredContraction& each : measured) {
+    const std::string& group = each.which.group;
+    if (means.empty() || means.back().first != group) means.emplace_back(group, geometric_mean(measured, &group));
+  }
   means.emplace_back("all", geometric_mean(measured, nullptr));
   return means;
 }
 
 }
 
-std::vector<MeasuredContraction> measure_contractions(ContractionDevice& device, double share, int repeats,
+ContractionSet tccg_set(double share) {
+  ContractionSet set{fmt::format("TCCG, {:g} of the size", share), "share", share, false, {}};
+  for (const TccgContraction& which : tccg_contractions()) {
+    const TccgLayouts layouts = layouts_of(which, share);
+    set.contractions.push_back({which.number, std::string(name_of(which.group)), which.expression,
+                                describe(which.expression, layouts[A], layouts[B], layouts[C])});
+  }
+  return set;
+}
+
+ContractionSet batched_set(std::int64_t products, bool beside_cublas) {
+  ContractionSet set{fmt::format("Batches of {} products", products), "batched", products, beside_cublas, {}};
+  int number = 0;
+  for (const std::int64_t n : {2, 4, 8, 16, 24, 32}) {
+    const Layout matrix{{n, n}, {}}, batch{{products, n, n}, {}};
+    const auto add = [&](const char* expression, const Layout& a) {
+      set.contractions.push_back(
+          {++number, fmt::format("n = {}", n), expression, describe(expression, a, batch, batch)});
+    };
+    add("xik,xkj->xij", batch);
+    add("ik,xkj->xij", matrix);
+  }
+  return set;
+}
+
+std::vector<MeasuredContraction> measure_contractions(ContractionDevice& device, const ContractionSet& set, int repeats,
                                                       const std::function<void(const MeasuredContraction&)>& each) {
   // The speed of machines drifts, so the rates are measured again from time to time.
   constexpr int contractions_of_rates = 12;
   std::vector<MeasuredContraction> all;
   DeviceRates rates{};
-  for (const TccgContraction& which : tccg_contractions()) {
-    const Contraction contraction = description_of(which, share);
+  for (const NumberedContraction& which : set.contractions) {
+    const Contraction& contraction = which.contraction;
     constexpr double copies_of_c = 2.0;  // one more for the check
-    expect_memory(which, copies_of_c * bytes(contraction, false));
+    expect_memory(set, which, copies_of_c * bytes(contraction, false));
     if ((which.number - 1) % contractions_of_rates == 0) rates = device.rates();
     const std::vector<double> a = operand_of(contraction, A), b = operand_of(contraction, B);
     device.prepare(contraction, a, b);
-    std::vector<double> seconds;
-    for (int r = 0; r < repeats; ++r) seconds.push_back(device.run());
-    all.push_back({&which, device.plan(), operations(contraction), bytes(contraction, false), median(seconds), rates,
-                   bound(contraction, false, rates.dgemm, rates.copy), error_of(contraction, a, b, device.result())});
-    expect_right(which, contraction, all.back());
+    std::vector<double> seconds, of_cublas;
+    for (int r = 0; r < repeats; ++r) {
+      seconds.push_back(device.run());
+      of_cublas.push_back(set.beside_cublas ? device.run_cublas() : 0.0);
+    }
+    all.push_back({which, device.plan(), operations(contraction), bytes(contraction, false), median(seconds), rates,
+                   bound(contraction, false, rates.dgemm, rates.copy), error_of(contraction, a, b, device.result()),
+                   median(of_cublas)});
+    expect_right(all.back());
     each(all.back());
   }
   return all;
 }
 
-std::string contraction_table_head() {
-  return fmt::format("{:>2} {:<18} {:<19} {:>9} {:>9} {:>9} {:>6} {:>7}\n", "no", "contraction", "group", "ms", "GF/s",
-                     "bound", "share", "error");
+std::string contraction_table_head(const ContractionSet& set) {
+  return fmt::format("{:>2} {:<18} {:<19} {:>9} {:>9} {:>9} {:>6} {:>7}{}\n", "no", "contraction", "group", "ms",
+                     "GF/s", "bound", "share", "error",
+                     set.beside_cublas ? fmt::format(" {:>9} {:>6}", "cuBLAS ms", "ratio") : "");
 }
 
 std::string contraction_table_line(const MeasuredContraction& measured) {
-  return fmt::format("{:>2} {:<18} {:<19} {:>9.3f} {:>9.2f} {:>9.2f} {:>6.3f} {:>7.0e}\n", measured.which->number,
-                     measured.which->expression, name_of(measured.which->group), measured.seconds * 1e3,
-                     measured.rate() * 1e-9, measured.bound * 1e-9, measured.share_of_bound(), measured.error);
+  const double cublas = measured.cublas_seconds;
+  return fmt::format("{:>2} {:<18} {:<19} {:>9.3f} {:>9.2f} {:>9.2f} {:>6.3f} {:>7.0e}{}\n", measured.which.number,
+                     measured.which.expression, measured.which.group, measured.seconds * 1e3, measured.rate() * 1e-9,
+                     measured.bound * 1e-9, measured.share_of_bound(), measured.error,
+                     cublas > 0.0 ? fmt::format(" {:>9.3f} {:>6.2f}", cublas * 1e3, measured.ratio_to_cublas()) : "");
 }
 
 std::string contraction_means(const std::vector<MeasuredContraction>& measured) {
@@ -140,28 +170,30 @@ std::string contraction_means(const std::vector<MeasuredContraction>& measured) 
   return text;
 }
 
-const std::string contraction_csv_head =
+const std::string contraction_csv_beginning =
     "number,contraction,group,operations,bytes,seconds,flops_per_second,dgemm_flops_per_second,copy_bytes_per_second,"
-    "bound_flops_per_second,share_of_bound,error\n";
+    "bound_flops_per_second,share_of_bound,error";
 
-std::string contraction_csv(const std::vector<MeasuredContraction>& measured) {
-  std::string text = contraction_csv_head;
+std::string contraction_csv(const ContractionSet& set, const std::vector<MeasuredContraction>& measured) {
+  std::string text = contraction_csv_beginning + (set.beside_cublas ? ",cublas_seconds,ratio_to_cublas\n" : "\n");
   for (const MeasuredContraction& each : measured) {
-    text += fmt::format("{},\"{}\",{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.2g}\n", each.which->number,
-                        each.which->expression, name_of(each.which->group), each.operations, each.bytes, each.seconds,
-                        each.rate(), each.rates.dgemm, each.rates.copy, each.bound, each.share_of_bound(), each.error);
+    text += fmt::format("{},\"{}\",{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.2g}", each.which.number,
+                        each.which.expression, each.which.group, each.operations, each.bytes, each.seconds, each.rate(),
+                        each.rates.dgemm, each.rates.copy, each.bound, each.share_of_bound(), each.error);
+    if (set.beside_cublas) text += fmt::format(",{:.6g},{:.6g}", each.cublas_seconds, each.ratio_to_cublas());
+    text += "\n";
   }
   return text;
 }
 
-nlohmann::ordered_json json_contractions(const ContractionDevice& device, double share,
+nlohmann::ordered_json json_contractions(const ContractionDevice& device, const ContractionSet& set,
                                          const std::vector<MeasuredContraction>& measured) {
-  nlohmann::ordered_json json = {{"device", device.name()}, {"share", share}};
+  nlohmann::ordered_json json = {{"device", device.name()}, {set.size_of, set.size}};
   for (const auto& [name, mean] : means_of(measured)) json["mean_share_of_bound"][name] = mean;
   for (const MeasuredContraction& each : measured) {
-    json["results"].push_back({{"number", each.which->number},
-                               {"contraction", each.which->expression},
-                               {"group", name_of(each.which->group)},
+    json["results"].push_back({{"number", each.which.number},
+                               {"contraction", each.which.expression},
+                               {"group", each.which.group},
                                {"plan", each.plan},
                                {"operations", each.operations},
                                {"bytes", each.bytes},
@@ -172,17 +204,18 @@ nlohmann::ordered_json json_contractions(const ContractionDevice& device, double
                                {"bound_flops_per_second", each.bound},
                                {"share_of_bound", each.share_of_bound()},
                                {"error", each.error}});
+    if (each.cublas_seconds > 0.0)
+      json["results"].back().update(
+          {{"cublas_seconds", each.cublas_seconds}, {"ratio_to_cublas", each.ratio_to_cublas()}});
   }
   return json;
 }
 
-std::string explain_contraction(const ContractionDevice& device, int number, double share) {
+std::string explain_contraction(const ContractionDevice& device, const NumberedContraction& which) {
   constexpr std::size_t most = 20;
-  const TccgContraction& which = tccg_contractions()[static_cast<std::size_t>(number - 1)];
-  const Contraction contraction = description_of(which, share);
-  std::string text = fmt::format("Contraction {}, {}: {} with", number, name_of(which.group), which.expression);
-  for (const Index& index : contraction.indices) text += fmt::format(" {}={}", index.name, index.extent);
-  const std::vector<std::string> candidates = device.candidates(canonical_form(contraction));
+  std::string text = fmt::format("Contraction {}, {}: {} with", which.number, which.group, which.expression);
+  for (const Index& index : which.contraction.indices) text += fmt::format(" {}={}", index.name, index.extent);
+  const std::vector<std::string> candidates = device.candidates(canonical_form(which.contraction));
   text += fmt::format("\n{} plans for {}, the fastest by the model first:\n", candidates.size(), device.name());
   for (std::size_t n = 0; n < std::min(most, candidates.size()); ++n)
     text += fmt::format("{:>3} {}\n", n + 1, candidates[n]);

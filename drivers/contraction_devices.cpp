@@ -129,6 +129,7 @@ class Gpu : public ContractionDevice {
   }
   std::string plan() const override { return planned_->plan(); }
   double run() override { return planned_->run(); }
+  double run_cublas() override { return planned_->run_cublas(); }
   std::vector<double> result() const override { return planned_->result(); }
 
  private:

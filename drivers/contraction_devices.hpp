@@ -40,7 +40,9 @@ class ContractionDevice {
   virtual std::string plan() const = 0;
   /// Computes C = sum A B. Returns the seconds. Before that no large tensor is in a cache.
   virtual double run() = 0;
-  /// Returns the elements of C.
+  /// Computes a batch of small products by cuBLAS, see TimedContraction::run_cublas(). Returns 0 on CPU cores.
+  virtual double run_cublas() { return 0.0; }
+  /// Returns the elements of C after run().
   virtual std::vector<double> result() const = 0;
 };
 

@@ -214,8 +214,15 @@ class Search {
     operations_ = operations(contraction);
     for (const Tensor t : {A, B, C}) bytes_[t] = elements(contraction, t) * static_cast<double>(sizeof(double));
     for (const Tensor t : {A, B}) sides_[t] = side_of(contraction, t);
+    // Kernels for small tiles read an operand again for each tile of the other one.
+    constexpr double small_side = 8.0, small_sides = 32.0;
+    const auto [least, most] = std::minmax({product_of(sides_[A].indices), product_of(sides_[B].indices)});
+    const bool small_products = least <= small_side || most <= small_sides;
     for (std::size_t shape = 0; shape < kernel_shapes.size(); ++shape) {
-      if ((kernel_shapes[shape].kind != KernelKind::plain) != gpu_.matrix_instructions) continue;
+      const KernelShape& kernel = kernel_shapes[shape];
+      const bool any_gpu = kernel.kind == KernelKind::plain || kernel.kind == KernelKind::small;
+      if (kernel.kind != KernelKind::small && any_gpu == gpu_.matrix_instructions) continue;
+      if (is_small(kernel) && (k_ > kernel.step || !small_products)) continue;
       for (const Tensor of_rows : {A, B}) add(shape, of_rows);
     }
   }
@@ -252,6 +259,9 @@ class Search {
     bool pairs_along_k;
   };
 
+  static bool is_small(const KernelShape& kernel) {
+    return kernel.kind == KernelKind::small || kernel.kind == KernelKind::by_warps;
+  }
   static Tensor other(Tensor tensor) { return tensor == A ? B : A; }
 
   static Side side_of(const Contraction& contraction, Tensor tensor) {
@@ -292,8 +302,7 @@ class Search {
     for (const Division& row : rows.divisions) {
       for (const Division& column : columns.divisions) {
         Candidate candidate{0.0, shape, of_rows, &row, &column, 0, 0};
-        predict(candidate, rows, columns);
-        found_.push_back(candidate);
+        if (predict(candidate, rows, columns)) found_.push_back(candidate);
       }
     }
   }
@@ -307,12 +316,42 @@ class Search {
     return count(of_both.length);
   }
 
-  void predict(Candidate& candidate, const Lines& rows, const Lines& columns) const {
+  /// Predicts the time of a kernel for small tiles. Returns false if it cannot number its threads.
+  bool predict_small(Candidate& candidate, const Lines& columns, double tiles) const {
+    const KernelShape& kernel = kernel_shapes[candidate.shape];
+    const Division &row = *candidate.row, &column = *candidate.column;
+    constexpr double threads_of_cta = 256.0, threads_of_warp = 32.0;
+    const bool by_warps = kernel.kind == KernelKind::by_warps;
+    const double threads =
+        tiles * (by_warps ? threads_of_warp
+                          : std::ceil(row.lines / kernel.row_warps) * std::ceil(column.lines / kernel.column_warps));
+    if (threads >= 0x1p31) return false;
+    // Lanes read and store two neighbouring columns at once.
+    const double pairs = columns.side.c_fastest ? 1.0 : by_warps ? 0.95 : 0.6;
+    const double memory = (bytes_[A] + bytes_[B] + bytes_[C]) / (pairs * gpu_.memory_rate);
+    // A warp loads each element of an operand once from the first-level cache, threads load it several times.
+    constexpr double cache_rate_of_one = 45e9, latency = 1.5e-6;
+    const double loads =
+        8.0 * k_ * (by_warps ? tiles * (row.lines + column.lines) : threads * (kernel.row_warps + kernel.column_warps));
+    const double cache = loads / (cache_rate_of_one * gpu_.multiprocessors);
+    const double slots = gpu_.multiprocessors * kernel.ctas * threads_of_cta;
+    const double waiting = std::ceil(threads / slots) * latency;
+    candidate.ctas =
+        static_cast<std::int32_t>(std::min(std::ceil(threads / threads_of_cta), 2.0 * slots / threads_of_cta));
+    candidate.waves = static_cast<std::int32_t>(std::ceil(tiles / candidate.ctas));
+    constexpr double launch = 4e-6;
+    candidate.seconds = launch + std::max({memory, cache, waiting}) + 0.1 * (memory + cache + waiting);
+    return true;
+  }
+
+  /// Sets the time of a candidate, and how its tiles are divided. Returns false if the kernel cannot compute it.
+  bool predict(Candidate& candidate, const Lines& rows, const Lines& columns) const {
     const KernelShape& kernel = kernel_shapes[candidate.shape];
     const Division &row = *candidate.row, &column = *candidate.column;
     const double steps = std::ceil(k_ / kernel.step);
     const double line_pairs = rows.of_shape * columns.of_shape;
     const double tiles = std::round(operations_ / (2.0 * k_) / (row.coverage * column.coverage * line_pairs));
+    if (is_small(kernel)) return predict_small(candidate, columns, tiles);
     const double slots = count(gpu_.multiprocessors) * kernel.ctas;
     // Times of all multiprocessors, if they were always busy, and of the memory.
     double copy = 0.0, memory = 0.0;
@@ -334,7 +373,8 @@ class Search {
     // `idle`: ratio of all slots to those that are busy. The others use all of the memory's rate.
     const auto busy = [&](double idle) { return together(memory, copy * idle, (multiply + store) * idle); };
     const double whole_waves = std::ceil(tiles / slots);
-    const double whole = busy(whole_waves * slots / tiles);
+    constexpr double least_of_tile = 1.25e-6;  // a CTA needs this time for the smallest tile
+    const double whole = std::max(busy(whole_waves * slots / tiles), whole_waves * least_of_tile);
     const double partial_bytes = 2.0 * slots * line_pairs * 8.0 * 2.0;
     // If there are few tiles, the same number of CTAs divides each of them. So CTAs of different tiles read the same
     // parts of an operand at the same time.
@@ -345,6 +385,7 @@ class Search {
     candidate.ctas = static_cast<std::int32_t>(divides ? dividing : std::min(slots, tiles));
     candidate.waves = static_cast<std::int32_t>(divides ? std::max(0.0, std::floor(tiles / slots) - 1.0) : whole_waves);
     candidate.seconds = launch + (divides ? in_parts : whole);
+    return true;
   }
 
   const GpuModel& gpu_;

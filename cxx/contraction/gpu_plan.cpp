@@ -223,7 +223,7 @@ GpuPlan make_plan(const GpuChoice& choice) {
 
 std::int64_t GpuPlan::shared_bytes() const {
   const KernelShape& of_kernel = kernel();
-  if (of_kernel.kind == KernelKind::plain) return 0;
+  if (of_kernel.kind != KernelKind::pipelined) return 0;
   const std::int64_t slot = tile_doubles(rows.arrangement, of_kernel.rows, of_kernel.step) +
                             tile_doubles(columns.arrangement, of_kernel.columns, of_kernel.step);
   return of_kernel.slots * slot * static_cast<std::int64_t>(sizeof(double));
@@ -240,8 +240,9 @@ std::string text_of(const GpuPlan& plan) {
                        operand.pairs ? "in pairs" : "one by one");
   };
   const KernelShape& kernel = plan.kernel();
+  constexpr std::array kinds = {"plain", "small", "by warps", "pipelined"};
   return fmt::format("{} {}x{}x{}, rows {}, columns {}, C {}, {} tiles of {} steps, {} CTAs{}, {:.1f} us",
-                     kernel.kind == KernelKind::plain ? "plain" : "pipelined", kernel.rows, kernel.columns, kernel.step,
+                     kinds[static_cast<std::size_t>(kernel.kind)], kernel.rows, kernel.columns, kernel.step,
                      side(plan.rows), side(plan.columns), plan.c_pairs ? "in pairs" : "one by one", plan.order.size(),
                      plan.steps(), plan.ctas,
                      plan.divides_tiles() ? fmt::format(", {} waves, then parts", plan.waves) : "", plan.seconds * 1e6);

@@ -199,25 +199,35 @@ enum class Arrangement {
   line_fastest,  ///< for the others
 };
 
-/// The kernels. All use FP64 matrix instructions of 16 rows and 8 columns, except `plain`.
+/// The kernels.
 enum class KernelKind {
-  plain,      ///< ordinary multiply-adds; for any GPU
-  pipelined,  ///< four warps fill a ring with steps of the sum, the others multiply
+  plain,     ///< ordinary multiply-adds; for any GPU
+  small,     ///< ordinary multiply-adds; a thread computes some elements of a small tile; for any GPU
+  by_warps,  ///< matrix instructions; a warp computes a small tile; for compute capability 9.0
+  /// Four warps fill a ring with steps of the sum. The others multiply by FP64 matrix instructions of 16 rows and 8
+  /// columns. For compute capability 9.0.
+  pipelined,
 };
+
+/// Warps that fill the ring of a pipelined kernel.
+inline constexpr std::int32_t filling_warps = 4;
 
 /// A kernel as a plan sees it.
 struct KernelShape {
   KernelKind kind;
-  std::int32_t rows, columns;            ///< of a tile
-  std::int32_t row_warps, column_warps;  ///< warps that multiply
-  std::int32_t step;                     ///< contracted values of a step
-  std::int32_t slots;                    ///< of the ring
-  std::int32_t ctas;                     ///< CTAs that a multiprocessor can hold
+  std::int32_t rows, columns;  ///< of a tile
+  /// Warps that multiply. Of `small`: rows and columns of a thread. Of `by_warps`: of 16 rows and of 8 columns.
+  std::int32_t row_warps, column_warps;
+  std::int32_t step;   ///< contracted values of a step; of `small` and `by_warps`: most of them
+  std::int32_t slots;  ///< of the ring
+  std::int32_t ctas;   ///< CTAs that a multiprocessor can hold
 };
 
 /// All kernels that are compiled. gpu_kernels.cuh has the same list.
 inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::plain, 64, 64, 8, 1, 8, 1, 4},
+    KernelShape{KernelKind::small, 32, 32, 4, 2, 64, 1, 4},
+    KernelShape{KernelKind::by_warps, 16, 8, 1, 1, 16, 1, 4},
     KernelShape{KernelKind::pipelined, 128, 128, 4, 2, 16, 4, 1},
     KernelShape{KernelKind::pipelined, 96, 96, 2, 2, 16, 3, 2},
     KernelShape{KernelKind::pipelined, 64, 64, 2, 2, 24, 4, 2},
@@ -227,6 +237,7 @@ inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::pipelined, 96, 64, 2, 2, 24, 3, 2},
     KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 16, 4, 2},
     KernelShape{KernelKind::pipelined, 32, 128, 1, 4, 24, 3, 2},
+    KernelShape{KernelKind::pipelined, 32, 32, 2, 2, 32, 5, 2},
 };
 
 /// Doubles from one line to the next, or from one contracted value to the next, of a tile in shared memory. Lanes that

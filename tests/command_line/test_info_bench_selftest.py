@@ -139,6 +139,27 @@ class Contractions(ProgramTest):
             self.assertIn(f"\n{name:<20} {report['mean_share_of_bound'][name]:.3f}\n", text)
         self.assertEqual(trifuse(*self.SMALL, "--table", path).code, 2)  # a file of another kind is kept
 
+    def test_it_measures_batches_of_small_products(self):
+        table, path = self.folder / "batches.csv", self.folder / "bench.json"
+        products = 7
+        self.succeed("bench", "--contractions", "--batched", products, "--repeats", 1, "--threads", 1, "--table", table,
+                     "--json", path)
+        report = read_report(path)["contractions"]
+        self.assertEqual(report["batched"], products)
+        self.assertNotIn("share", report)
+        with open(table, newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["number"]) for row in rows], list(range(1, 13)))
+        self.assertNotIn("cublas_seconds", rows[0])  # only on a GPU
+        entries = iter(report["results"])
+        for n in (2, 4, 8, 16, 24, 32):
+            for expression, operands in (("xik,xkj->xij", 2 * products), ("ik,xkj->xij", 1 + products)):
+                entry = next(entries)
+                self.assertEqual((entry["contraction"], entry["group"]), (expression, f"n = {n}"))
+                self.assertEqual(entry["operations"], 2 * products * n**3)
+                self.assertEqual(entry["bytes"], 8 * n**2 * (operands + products))
+        self.assertEqual(list(report["mean_share_of_bound"]), [f"n = {n}" for n in (2, 4, 8, 16, 24, 32)] + ["all"])
+
     def test_it_explains_the_choice_of_a_plan(self):
         text = self.succeed("bench", "--contractions", "--explain", 31, "--threads", 1).out
         self.assertIn("Contraction 31, CCSD(T): aged,cbfg->fedcba with a=16 ", text)
@@ -150,7 +171,11 @@ class Contractions(ProgramTest):
         for arguments, part in ((["--share", "0.1"], "--share requires --contractions"),
                                 (["--table", "t.csv"], "--table requires --contractions"),
                                 (["--contractions", "--share", "0"], "--share"), (["--contractions", "--explain", "49"], "1 to 48"),
-                                (["--contractions", "--explain", "3", "--table", "t.csv"], "--explain measures nothing")):
+                                (["--contractions", "--explain", "3", "--table", "t.csv"], "--explain measures nothing"),
+                                (["--batched", "5"], "--batched requires --contractions"),
+                                (["--contractions", "--batched", "0"], "--batched"),
+                                (["--contractions", "--batched", "--share", "1"], "--share excludes --batched"),
+                                (["--contractions", "--explain", "3", "--batched"], "--explain excludes --batched")):
             outcome = trifuse("bench", *arguments)
             self.assertEqual((outcome.code, outcome.out), (2, ""))
             self.assertIn(part, outcome.err)

@@ -54,6 +54,7 @@ class Schema(ProgramTest):
             self.assert_valid("plan", source, "--gpu-model", "gb10")
             self.assert_valid("bench", source, "--threads", 1, "--repeats", 1)
         self.assert_valid("bench", "--contractions", "--share", "1e-6", "--threads", 1, "--repeats", 1)
+        self.assert_valid("bench", "--contractions", "--batched", 7, "--threads", 1, "--repeats", 1)
         self.assert_valid("plan", "--occupied", 20, "--virtual", 100, "--gpus", 0)
 
     def test_a_report_on_standard_output_is_alone_there(self):

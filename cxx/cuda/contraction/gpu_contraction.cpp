@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/slices.hpp"
 #include "cxx/cuda/contraction/gpu_kernels.hpp"
 #include "cxx/cuda/runtime/arrays_in_one.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
@@ -25,6 +26,10 @@ using namespace gpu;
 using trifuse::gpu::ArraysInOne;
 using trifuse::gpu::DeviceArray;
 using trifuse::gpu::Stream;
+
+std::int32_t ceil_div(std::int32_t n, std::int32_t by) {
+  return (n + by - 1) / by;
+}
 
 /// Returns what a plan must know of a GPU. Asks each GPU once.
 const GpuModel& model_of(int device) {
@@ -73,6 +78,9 @@ class Planned {
     parameters_.inner_steps = plan_.inner_steps();
     parameters_.steps = plan_.steps();
     parameters_.waves = plan_.waves;
+    const KernelShape& shape = plan_.kernel();
+    parameters_.column_blocks = Divisor(ceil_div(plan_.columns.line_count, shape.column_warps));
+    parameters_.blocks = Divisor(parameters_.column_blocks.number() * ceil_div(plan_.rows.line_count, shape.row_warps));
     const Stream stream;
     add(plan_.rows, parameters_.rows);
     add(plan_.columns, parameters_.columns);
@@ -98,8 +106,9 @@ class Planned {
                         static_cast<std::size_t>(shape.columns));
       p.partials = partials_.data();
     }
-    const int warps = shape.row_warps * shape.column_warps;
-    const auto threads = static_cast<unsigned>(32 * (warps + (shape.kind == KernelKind::pipelined ? 4 : 0)));
+    constexpr unsigned ordinary_threads = 256;
+    const auto math_warps = static_cast<unsigned>(shape.row_warps * shape.column_warps);
+    const unsigned threads = shape.kind == KernelKind::pipelined ? 32 * (math_warps + filling_warps) : ordinary_threads;
     void* arguments[] = {&p};
     TRIFUSE_CUDA(cudaLaunchKernel(kernel_, dim3(static_cast<unsigned>(plan_.ctas)), dim3(threads), arguments,
                                   static_cast<std::size_t>(plan_.shared_bytes()), stream));
@@ -112,6 +121,7 @@ class Planned {
   void add(const GpuOperand& from, OperandParameters& to) {
     to.grid = from.grid;
     to.line_count = from.line_count;
+    to.along_lines = from.arrangement == Arrangement::line_fastest;
     tables_.add(from.lines, to.lines);
     tables_.add(from.line_order, to.line_order);
     tables_.add(from.k, to.k);
@@ -137,22 +147,56 @@ class GpuContraction::Implementation {
     }
     TRIFUSE_CUDA(cudaSetDevice(device));
     if (form_.empty_result() || form_.empty_sum()) return;
-    planned_.emplace(plan != nullptr ? *plan : plan_for_gpu(form_, model_of(device)));
+    if (plan != nullptr) {
+      planned_.push_back(std::make_unique<Planned>(*plan));
+      parts_.push_back({planned_.front().get(), {}, false});
+      return;
+    }
+    // Slices have a few different shapes.
+    std::vector<Contraction> shapes;
+    for (const Slice& slice : slice_to_reach(form_, most_reach)) {
+      const Contraction form = canonical_form(slice.contraction);
+      const auto known = std::find(shapes.begin(), shapes.end(), form);
+      const auto number = static_cast<std::size_t>(known - shapes.begin());
+      if (known == shapes.end()) {
+        shapes.push_back(form);
+        planned_.push_back(std::make_unique<Planned>(plan_for_gpu(form, model_of(device))));
+      }
+      parts_.push_back({planned_[number].get(), slice.offset, slice.accumulates});
+    }
   }
 
   void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
     if (form_.empty_result()) return;
     TRIFUSE_CUDA(cudaSetDevice(device_));
-    if (planned_ && alpha != 0.0) return planned_->start(alpha, a, b, beta, c, stream);
-    if (beta != 1.0) launch_scale(elements_of_c(form_), beta, c, stream);
+    if (parts_.empty() || alpha == 0.0) {
+      if (beta != 1.0) launch_scale(elements_of_c(form_), beta, c, stream);
+      return;
+    }
+    for (const Part& part : parts_) {
+      part.planned->start(alpha, a + part.offset[A], b + part.offset[B], part.accumulates ? 1.0 : beta,
+                          c + part.offset[C], stream);
+    }
   }
 
-  std::string text() const { return planned_ ? text_of(planned_->plan()) : "c = beta c"; }
+  std::string text() const {
+    if (parts_.empty()) return "c = beta c";
+    const std::string first = text_of(parts_.front().planned->plan());
+    return parts_.size() == 1 ? first : fmt::format("{} slices, the first one: {}", parts_.size(), first);
+  }
 
  private:
+  /// A slice whose tensors have offsets of 32 bits.
+  struct Part {
+    Planned* planned;
+    std::array<std::int64_t, 3> offset;  ///< [Tensor]
+    bool accumulates;                    ///< see Slice
+  };
+
   int device_;
   Contraction form_;
-  std::optional<Planned> planned_;
+  std::vector<std::unique_ptr<Planned>> planned_;
+  std::vector<Part> parts_;
 };
 
 GpuContraction::GpuContraction(const Contraction& contraction, int device)

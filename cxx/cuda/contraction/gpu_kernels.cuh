@@ -2,16 +2,15 @@
 
 #include <type_traits>
 
-#include "cxx/cuda/contraction/gpu_kernels.hpp"
+#include "cxx/cuda/contraction/tile_place.cuh"
+#include "cxx/cuda/contraction/warp_sums.cuh"
 #include "cxx/cuda/kernel/barriers.cuh"
-#include "cxx/cuda/kernel/instructions.cuh"
 
 /// Kernels of contractions. A CTA computes tiles of C; every row and column of a tile, and every contracted value, has
 /// an offset of its own, so one kernel computes contractions of any indices.
 namespace trifuse::contraction::gpu {
 
 using trifuse::gpu::Barrier;
-using trifuse::gpu::multiply;
 using trifuse::gpu::Ring;
 using trifuse::gpu::RingBarriers;
 using trifuse::gpu::shared_address;
@@ -32,25 +31,6 @@ __device__ __forceinline__ void copy_async(double* to, const double* from, int v
 __device__ __forceinline__ int valid_bytes(int count, int most) {
   return min(max(count, 0), most) * static_cast<int>(sizeof(double));
 }
-
-/// Rows or columns of a tile, in shared memory.
-template <int count>
-struct TileLines {
-  std::int32_t operand[count], c[count];
-  std::uint32_t hidden[count];
-  std::uint16_t order[count];
-
-  template <int threads>
-  __device__ __forceinline__ void load(const OperandParameters& from) {
-    for (int n = static_cast<int>(threadIdx.x); n < count; n += threads) {
-      const Line line = from.lines[n];
-      operand[n] = line.operand;
-      c[n] = line.c;
-      hidden[n] = line.hidden;
-      order[n] = from.line_order[n];
-    }
-  }
-};
 
 /// The offsets of the contracted values of a step. Lane n of each warp has that of value n; lanes exchange them.
 struct StepOffsets {
@@ -162,119 +142,25 @@ __device__ __forceinline__ void read_columns(double (&b)[2], const double* tile,
   }
 }
 
-/// The sums of a warp: 16 * m_count rows, 8 * n_count columns.
-template <int m_count, int n_count>
-struct WarpSums {
-  double sum[m_count][n_count][4];
-  int row, column;  ///< first row and column of this lane in the tile
-
-  __device__ __forceinline__ WarpSums(int first_row, int first_column, int lane)
-      : row(first_row + lane / 4), column(first_column + lane % 4 * 2) {}
-  __device__ __forceinline__ void clear() {
+/// Adds the products of 8 contracted values from `k` on to the sums of a warp. Calls `after_reading` when the tiles are
+/// not read any more.
+template <Arrangement of_rows, Arrangement of_columns, int m_count, int n_count, typename AfterReading>
+__device__ __forceinline__ void add_products(WarpSums<m_count, n_count>& sums, const double* rows,
+                                             const double* columns, int row_stride, int column_stride, int k,
+                                             const AfterReading& after_reading) {
+  const int q = static_cast<int>(threadIdx.x) % 4, lane_row = static_cast<int>(threadIdx.x) % 32 / 4;
+  double a[m_count][4], b[n_count][2];
 #pragma unroll
-    for (int m = 0; m < m_count; ++m)
+  for (int m = 0; m < m_count; ++m) read_rows<of_rows>(a[m], rows, row_stride, sums.row + 16 * m, k, q);
+  const int first_column = sums.column - 2 * q + lane_row;
 #pragma unroll
-      for (int n = 0; n < n_count; ++n)
-#pragma unroll
-        for (double& x : sum[m][n]) x = 0.0;
-  }
-  /// Adds the products of 8 contracted values from `k` on. Calls `after_reading` when the
-  /// tiles are not read any more.
-  template <Arrangement of_rows, Arrangement of_columns, typename AfterReading>
-  __device__ __forceinline__ void add(const double* rows, const double* columns, int row_stride, int column_stride,
-                                      int k, const AfterReading& after_reading) {
-    const int q = static_cast<int>(threadIdx.x) % 4, lane_row = static_cast<int>(threadIdx.x) % 32 / 4;
-    double a[m_count][4], b[n_count][2];
-#pragma unroll
-    for (int m = 0; m < m_count; ++m) read_rows<of_rows>(a[m], rows, row_stride, row + 16 * m, k, q);
-    const int first_column = column - 2 * q + lane_row;
-#pragma unroll
-    for (int n = 0; n < n_count; ++n)
-      read_columns<of_columns>(b[n], columns, column_stride, first_column + 8 * n, k, q);
-    // With many sums there are no registers for all that is read.
-    constexpr bool many_sums = m_count * n_count > 16 && of_rows == Arrangement::k_fastest;
-    if constexpr (!many_sums) after_reading();
-#pragma unroll
-    for (int m = 0; m < m_count; ++m)
-#pragma unroll
-      for (int n = 0; n < n_count; ++n) multiply(trifuse::gpu::MmaM16N8K8{}, sum[m][n], a[m], b[n]);
-    if constexpr (many_sums) after_reading();
-  }
-  /// Stores alpha * sum + beta * c.
-  template <int rows, int columns>
-  __device__ __forceinline__ void store(const Parameters& p, double* c, const TileLines<rows>& row_lines,
-                                        const TileLines<columns>& column_lines, std::uint32_t hidden_rows,
-                                        std::uint32_t hidden_columns) const {
-#pragma unroll
-    for (int m = 0; m < m_count; ++m) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int r = row + 16 * m + 8 * half;
-        if ((row_lines.hidden[r] & hidden_rows) != 0) continue;
-        double* const to = c + row_lines.c[r];
-#pragma unroll
-        for (int n = 0; n < n_count; ++n) {
-          const int col = column + 8 * n;
-          const double x = p.alpha * sum[m][n][2 * half], y = p.alpha * sum[m][n][2 * half + 1];
-          if (p.c_pairs) {
-            if ((column_lines.hidden[col] & hidden_columns) != 0) continue;
-            double2* const at = reinterpret_cast<double2*>(to + column_lines.c[col]);
-            double2 value = make_double2(x, y);
-            if (p.beta != 0.0) {
-              const double2 old = *at;
-              value = make_double2(fma(p.beta, old.x, x), fma(p.beta, old.y, y));
-            }
-            *at = value;
-          } else {
-            if ((column_lines.hidden[col] & hidden_columns) == 0) store_one(to + column_lines.c[col], x, p.beta);
-            if ((column_lines.hidden[col + 1] & hidden_columns) == 0)
-              store_one(to + column_lines.c[col + 1], y, p.beta);
-          }
-        }
-      }
-    }
-  }
-  /// Stores the sums as a part of a tile. `to`: [rows, columns] of the tile.
-  __device__ __forceinline__ void store_part(double* to, int columns) const {
-#pragma unroll
-    for (int m = 0; m < m_count; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (int n = 0; n < n_count; ++n)
-          *reinterpret_cast<double2*>(to + (row + 16 * m + 8 * half) * columns + column + 8 * n) =
-              make_double2(sum[m][n][2 * half], sum[m][n][2 * half + 1]);
-  }
-  static __device__ __forceinline__ void store_one(double* to, double value, double beta) {
-    *to = beta == 0.0 ? value : fma(beta, *to, value);
-  }
-};
-
-/// Where the elements of a tile are.
-struct TilePlace {
-  TileOrigin rows, columns;
-  std::int32_t batch_rows, batch_columns;
-  std::int32_t c;
-
-  __device__ __forceinline__ TilePlace(const Parameters& p, std::int32_t tile) {
-    const TileNumber number = p.order.at(tile);
-    const auto batch = outer_offset(p.batch, number.batch);
-    rows = tile_origin(p.rows.grid, number.row);
-    columns = tile_origin(p.columns.grid, number.column);
-    batch_rows = batch[0];
-    batch_columns = batch[1];
-    c = rows.c + columns.c + batch[2];
-  }
-  __device__ __forceinline__ const double* of_rows(const Parameters& p) const {
-    return p.rows.data + rows.operand + batch_rows;
-  }
-  __device__ __forceinline__ const double* of_columns(const Parameters& p) const {
-    return p.columns.data + columns.operand + batch_columns;
-  }
-};
-
-/// Warps that fill the ring of a pipelined kernel.
-inline constexpr int filling_warps = 4;
+  for (int n = 0; n < n_count; ++n) read_columns<of_columns>(b[n], columns, column_stride, first_column + 8 * n, k, q);
+  // With many sums there are no registers for all that is read.
+  constexpr bool many_sums = m_count * n_count > 16 && of_rows == Arrangement::k_fastest;
+  if constexpr (!many_sums) after_reading();
+  sums.add(a, b);
+  if constexpr (many_sums) after_reading();
+}
 
 /// Registers of a thread after warps that fill the ring have passed some of theirs to those that multiply.
 struct Registers {
@@ -287,38 +173,36 @@ constexpr Registers registers_of(const KernelShape& kernel) {
   return of_sums > 128 ? Registers{48, 200} : Registers{80, 168};
 }
 
-/// See KernelKind::pipelined. Shared memory: the slots of the ring, in each a tile of rows and one of columns.
+/// See KernelKind::pipelined.
 template <std::size_t shape, Arrangement of_rows, Arrangement of_columns>
-__global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shapes[shape].column_warps + filling_warps) *
-                                      32,
-                                  kernel_shapes[shape].ctas) contract_pipelined(const __grid_constant__ Parameters p) {
-  constexpr KernelShape kernel = kernel_shapes[shape];
-  constexpr int rows = kernel.rows, columns = kernel.columns, step = kernel.step, slots = kernel.slots;
-  constexpr int math_warps = kernel.row_warps * kernel.column_warps, threads = (math_warps + filling_warps) * 32;
-  constexpr int warp_rows = rows / kernel.row_warps, warp_columns = columns / kernel.column_warps;
-  constexpr int row_tile = tile_doubles(of_rows, rows, step), column_tile = tile_doubles(of_columns, columns, step);
-  constexpr Registers registers = registers_of(kernel);
+struct Pipelined {
+  static constexpr KernelShape kernel = kernel_shapes[shape];
+  static constexpr int rows = kernel.rows, columns = kernel.columns, step = kernel.step, slots = kernel.slots;
+  static constexpr int math_warps = kernel.row_warps * kernel.column_warps, filling_threads = filling_warps * 32;
+  static constexpr int threads = math_warps * 32 + filling_threads;
+  static constexpr int warp_rows = rows / kernel.row_warps, warp_columns = columns / kernel.column_warps;
+  static constexpr int row_tile = tile_doubles(of_rows, rows, step);
+  static constexpr int column_tile = tile_doubles(of_columns, columns, step);
   static_assert(warp_rows % 16 == 0 && warp_columns % 8 == 0 && step % 8 == 0);
-  extern __shared__ __align__(128) double shared[];
-  __shared__ TileLines<rows> row_lines;
-  __shared__ TileLines<columns> column_lines;
-  __shared__ RingBarriers<slots> barriers;
-  row_lines.template load<threads>(p.rows);
-  column_lines.template load<threads>(p.columns);
-  if (threadIdx.x == 0) Ring<slots>::initialise(barriers, filling_warps * 32, math_warps);
-  __syncthreads();
-  Ring<slots> ring(barriers);
-  Segments segments(p.order.size(), p.steps, p.waves, static_cast<std::int32_t>(blockIdx.x),
-                    static_cast<std::int32_t>(gridDim.x));
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  if (warp >= math_warps) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers.filling));
-    const int thread = static_cast<int>(threadIdx.x) - math_warps * 32;
+
+  /// What all warps share, beside the slots of the ring. A slot has a tile of rows [row_tile] and one of columns
+  /// [column_tile].
+  struct Shared {
+    TileLines<rows> row_lines;
+    TileLines<columns> column_lines;
+    RingBarriers<slots> barriers;
+  };
+
+  /// Fills the ring. `slot_memory`: [slots, row_tile + column_tile]. `thread`: of `filling_threads`.
+  static __device__ __forceinline__ void fill(const Parameters& p, Shared& shared, double* slot_memory,
+                                              Segments segments, int thread) {
+    Ring<slots> ring(shared.barriers);
     StepOffsets row_offsets(p.rows, step), column_offsets(p.columns, step);
     for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
       const TilePlace place(p, part.tile);
       std::int32_t outer = part.begin / p.inner_steps, inner = part.begin % p.inner_steps;
       auto offset = outer_offset(p.outer_k, outer);
+      // The offsets of the next step are on their way while this one is copied.
       StepOffsets next_of_rows = row_offsets, next_of_columns = column_offsets;
       const auto load_next = [&] {
         next_of_rows.load(p.rows.k + inner * step, step);
@@ -329,50 +213,79 @@ __global__ void __launch_bounds__((kernel_shapes[shape].row_warps * kernel_shape
         row_offsets = next_of_rows;
         column_offsets = next_of_columns;
         const std::int32_t valid = p.k - inner * step;
-        const double *const of_this_row = place.of_rows(p) + offset[0], *const of_this_column =
-                                                                            place.of_columns(p) + offset[1];
+        const double* const first_row = place.of_rows(p) + offset[0];
+        const double* const first_column = place.of_columns(p) + offset[1];
         if (++inner == p.inner_steps) {
           inner = 0;
           offset = outer_offset(p.outer_k, ++outer);
         }
         load_next();
-        double* const to = shared + ring.slot() * (row_tile + column_tile);
+        double* const to = slot_memory + ring.slot() * (row_tile + column_tile);
         ring.acquire_empty();
-        load_tile<of_rows, rows, filling_warps * 32, step>(to, of_this_row, row_lines, p.rows, row_offsets, valid,
-                                                           thread);
-        load_tile<of_columns, columns, filling_warps * 32, step>(to + row_tile, of_this_column, column_lines, p.columns,
-                                                                 column_offsets, valid, thread);
+        load_tile<of_rows, rows, filling_threads, step>(to, first_row, shared.row_lines, p.rows, row_offsets, valid,
+                                                        thread);
+        load_tile<of_columns, columns, filling_threads, step>(to + row_tile, first_column, shared.column_lines,
+                                                              p.columns, column_offsets, valid, thread);
         ring.full().arrive_after_copies();
         ring.advance();
       }
     }
     asm volatile("cp.async.wait_all;" ::: "memory");
-    return;
   }
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers.math));
-  WarpSums<warp_rows / 16, warp_columns / 8> sums(warp / kernel.column_warps * warp_rows,
-                                                  warp % kernel.column_warps * warp_columns,
-                                                  static_cast<int>(threadIdx.x) % 32);
-  constexpr int row_stride = tile_stride(of_rows, rows, step), column_stride = tile_stride(of_columns, columns, step);
-  for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
-    const TilePlace place(p, part.tile);
-    sums.clear();
-    for (std::int32_t n = part.begin; n < part.end; ++n) {
-      const double* const tile = shared + ring.slot() * (row_tile + column_tile);
-      ring.acquire_full();
+
+  /// Multiplies what is in the ring, and stores the results. `warp`: of `math_warps`.
+  static __device__ __forceinline__ void multiply_and_store(const Parameters& p, Shared& shared,
+                                                            const double* slot_memory, Segments segments, int warp) {
+    Ring<slots> ring(shared.barriers);
+    WarpSums<warp_rows / 16, warp_columns / 8> sums(warp / kernel.column_warps * warp_rows,
+                                                    warp % kernel.column_warps * warp_columns,
+                                                    static_cast<int>(threadIdx.x) % 32);
+    constexpr int row_stride = tile_stride(of_rows, rows, step), column_stride = tile_stride(of_columns, columns, step);
+    for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
+      const TilePlace place(p, part.tile);
+      sums.clear();
+      for (std::int32_t n = part.begin; n < part.end; ++n) {
+        const double* const tile = slot_memory + ring.slot() * (row_tile + column_tile);
+        ring.acquire_full();
 #pragma unroll
-      for (int k = 0; k < step; k += 8) {
-        sums.template add<of_rows, of_columns>(tile, tile + row_tile, row_stride, column_stride, k, [&] {
-          if (k + 8 == step) ring.empty().arrive_as_warp();
-        });
+        for (int k = 0; k < step; k += 8) {
+          add_products<of_rows, of_columns>(sums, tile, tile + row_tile, row_stride, column_stride, k, [&] {
+            if (k + 8 == step) ring.empty().arrive_as_warp();
+          });
+        }
+        ring.advance();
       }
-      ring.advance();
+      if (part.partial >= 0) {
+        sums.store_part(p.partials + static_cast<std::int64_t>(part.partial) * (rows * columns), columns);
+      } else {
+        sums.store(p, p.c + place.c, shared.row_lines, shared.column_lines, place.rows.hidden, place.columns.hidden);
+      }
     }
-    if (part.partial >= 0) {
-      sums.store_part(p.partials + static_cast<std::int64_t>(part.partial) * (rows * columns), columns);
-    } else {
-      sums.store(p, p.c + place.c, row_lines, column_lines, place.rows.hidden, place.columns.hidden);
-    }
+  }
+};
+
+template <std::size_t shape, Arrangement of_rows, Arrangement of_columns>
+__global__ void __launch_bounds__(Pipelined<shape, of_rows, of_columns>::threads, kernel_shapes[shape].ctas)
+    contract_pipelined(const __grid_constant__ Parameters p) {
+  using Kernel = Pipelined<shape, of_rows, of_columns>;
+  constexpr Registers registers = registers_of(Kernel::kernel);
+  extern __shared__ __align__(128) double slot_memory[];
+  __shared__ typename Kernel::Shared shared;
+  shared.row_lines.template load<Kernel::threads>(p.rows);
+  shared.column_lines.template load<Kernel::threads>(p.columns);
+  if (threadIdx.x == 0) {
+    Ring<Kernel::slots>::initialise(shared.barriers, Kernel::filling_threads, Kernel::math_warps);
+  }
+  __syncthreads();
+  const Segments segments(p.order.size(), p.steps, p.waves, static_cast<std::int32_t>(blockIdx.x),
+                          static_cast<std::int32_t>(gridDim.x));
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (warp >= Kernel::math_warps) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers.filling));
+    Kernel::fill(p, shared, slot_memory, segments, static_cast<int>(threadIdx.x) - Kernel::math_warps * 32);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers.math));
+    Kernel::multiply_and_store(p, shared, slot_memory, segments, warp);
   }
 }
 

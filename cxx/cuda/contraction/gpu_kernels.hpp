@@ -18,7 +18,8 @@ struct OperandParameters {
   const std::uint16_t* k_order;
   TileGrid grid;
   std::int32_t line_count;
-  bool pairs;  ///< 16 bytes are copied at once
+  bool pairs;        ///< 16 bytes are copied at once
+  bool along_lines;  ///< neighbours are lines, see Arrangement::line_fastest
 };
 
 /// The parameters of a kernel.
@@ -26,6 +27,8 @@ struct Parameters {
   OperandParameters rows, columns;
   OuterSpace batch, outer_k;
   TileOrder order;
+  /// Of KernelKind::small: the blocks of a product that a thread computes, and those beside each other.
+  Divisor blocks, column_blocks;
   double* c;         ///< the element at offset 0
   double* partials;  ///< [2 * CTAs, rows, columns]: parts of sums; null if there are none
   double alpha, beta;
@@ -39,6 +42,8 @@ const void* kernel_of(const GpuPlan& plan);
 const void* pipelined_kernel(const GpuPlan& plan);
 const void* small_pipelined_kernel(const GpuPlan& plan);
 const void* plain_kernel(const GpuPlan& plan);
+const void* small_kernel(const GpuPlan& plan);
+const void* warp_kernel(const GpuPlan& plan);
 
 /// Puts the addition of the parts of divided tiles on a stream, for a plan that divides tiles.
 void launch_add_partials(const GpuPlan& plan, const Parameters& parameters, cudaStream_t stream);

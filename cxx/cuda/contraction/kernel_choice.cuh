@@ -19,6 +19,15 @@ constexpr bool is_small(const KernelShape& shape) {
 template <auto value>
 using Constant = std::integral_constant<decltype(value), value>;
 
+/// Calls action(shape) with the number of each shape as a constant.
+template <typename Action>
+void for_each_shape(const Action& action) {
+  [&]<std::size_t... shape>(std::index_sequence<shape...>) {
+    (action(Constant<shape>{}), ...);
+  }
+  (std::make_index_sequence<kernel_shapes.size()>{});
+}
+
 /// Returns make(shape, arrangement of rows, arrangement of columns) for the plan, with constants as arguments; null if
 /// the kernel is not of this kind or `accepts` not its shape.
 template <KernelKind kind, bool (*accepts)(const KernelShape&), typename Make>
@@ -39,10 +48,7 @@ const void* choose_shape(const GpuPlan& plan, const Make& make) {
       if (plan.shape == shape()) found = with_arrangements(shape);
     }
   };
-  [&]<std::size_t... shape>(std::index_sequence<shape...>) {
-    (try_shape(Constant<shape>{}), ...);
-  }
-  (std::make_index_sequence<kernel_shapes.size()>{});
+  for_each_shape(try_shape);
   return found;
 }
 

@@ -107,7 +107,7 @@ const void* plain_kernel(const GpuPlan& plan) {
 }
 
 const void* kernel_of(const GpuPlan& plan) {
-  for (const auto find : {pipelined_kernel, small_pipelined_kernel, plain_kernel}) {
+  for (const auto find : {pipelined_kernel, small_pipelined_kernel, plain_kernel, small_kernel, warp_kernel}) {
     if (const void* kernel = find(plan)) return kernel;
   }
   return nullptr;

@@ -23,6 +23,10 @@ class TimedContraction {
   /// Computes C = sum A B. Returns the seconds. Before that the second-level cache holds none of the tensors. Throws
   /// DeviceError.
   double run();
+  /// Computes a batch of products of n x n matrices by cuBLAS's batched DGEMM into memory of its own. Returns the
+  /// seconds, or 0 if cuBLAS cannot be loaded. The expression must be "xik,xkj->xij" or "ik,xkj->xij". The caches are
+  /// as for run(). Throws DeviceError.
+  double run_cublas();
   /// Returns the elements of C after a run.
   std::vector<double> result() const;
 

@@ -1,16 +1,14 @@
 #include "cxx/cuda/runtime/kernel_bench.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/median.hpp"
 #include "cxx/cuda/kernel/instructions.cuh"
+#include "cxx/cuda/runtime/cublas.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
@@ -274,34 +272,17 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
 
 double time_cublas_dgemm(int n, int repeats, int device_number) {
   static_cast<void>(use_device(device_number));
-  // cuBLAS is loaded only here: it is half a gigabyte, and nothing else needs it.
-  void* library = nullptr;
-  for (const char* name : {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
-                           "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"}) {
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  }
-  if (library == nullptr) return 0.0;
-  using Create = int (*)(void**);
-  using Dgemm = int (*)(void*, int, int, int, int, int, const double*, const double*, int, const double*, int,
-                        const double*, double*, int);
-  const auto create = reinterpret_cast<Create>(dlsym(library, "cublasCreate_v2"));
-  const auto dgemm = reinterpret_cast<Dgemm>(dlsym(library, "cublasDgemm_v2"));
-  const auto destroy = reinterpret_cast<int (*)(void*)>(dlsym(library, "cublasDestroy_v2"));
-  void* handle = nullptr;
-  if (create == nullptr || dgemm == nullptr || destroy == nullptr || create(&handle) != 0) return 0.0;
-  const auto destroy_and_ignore = [destroy](void* made) { static_cast<void>(destroy(made)); };
-  const std::unique_ptr<void, decltype(destroy_and_ignore)> owner(handle, destroy_and_ignore);
+  const Cublas cublas;
+  if (!cublas.loaded()) return 0.0;
   const std::int64_t size = std::int64_t{n} * n;
   const auto a = random_array(size, 1), b = random_array(size, 2), c = random_array(size, 3);
-  const double one = 1.0, zero = 0.0;
   const Event begin, end;
-  int status = 0;
+  bool accepted = true;
   const auto once = [&] {
-    return timed(begin, end,
-                 [&] { status |= dgemm(handle, 0, 0, n, n, n, &one, a.data(), n, b.data(), n, &zero, c.data(), n); });
+    return timed(begin, end, [&] { accepted &= cublas.multiply(n, 1, a.data(), 0, b.data(), c.data()); });
   };
   const std::vector<double> seconds = settled_times(repeats, once);
-  if (status != 0) return 0.0;
+  if (!accepted) return 0.0;
   return 2.0 * n * static_cast<double>(size) / median(seconds);
 }
 

@@ -81,6 +81,47 @@ TEST_F(GpuContractionOnGpu, RandomContractionsAreThoseOfTheLoops) {
   }
 }
 
+// Offsets of 32 bits do not reach all elements of A.
+TEST_F(GpuContractionOnGpu, TensorsMayBeLarge) {
+  constexpr std::int64_t stride = std::int64_t{1} << 30, rows = 3, terms = 4, columns = 2;
+  constexpr auto size = static_cast<std::size_t>((rows - 1) * stride + terms);
+  constexpr std::int64_t reserve = std::int64_t{1} << 30;
+  if (free_device_memory(0) < static_cast<std::int64_t>(size * sizeof(double)) + reserve) {
+    GTEST_SKIP() << "needs 17 GiB of memory";
+  }
+  const gpu::DeviceArray<double> a(size), c(rows * columns);
+  const gpu::DeviceArray<double> b = gpu::to_device(std::vector<double>{1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::vector<double> values(terms, static_cast<double>(row + 1));
+    TRIFUSE_CUDA(
+        cudaMemcpy(a.data() + row * stride, values.data(), values.size() * sizeof(double), cudaMemcpyHostToDevice));
+  }
+  GpuContraction contraction(describe("ab,bc->ac", {{rows, terms}, {stride, 1}}, {{terms, columns}, {}}), 0);
+  contraction.start(1.0, a.data(), b.data(), 0.0, c.data(), nullptr);
+  std::vector<double> found(rows * columns);
+  TRIFUSE_CUDA(cudaMemcpy(found.data(), c.data(), found.size() * sizeof(double), cudaMemcpyDeviceToHost));
+  EXPECT_EQ(found, (std::vector<double>{16.0, 20.0, 32.0, 40.0, 48.0, 60.0}));
+}
+
+TEST_F(GpuContractionOnGpu, SmallProductsOfABatch) {
+  for (const std::int64_t n : {2, 3, 4, 7, 16, 31, 32}) {
+    constexpr std::int64_t products = 3000;
+    const auto size = static_cast<std::size_t>(products * n * n);
+    const Contraction contraction = describe("xik,xkj->xij", {{products, n, n}, {}}, {{products, n, n}, {}});
+    std::vector<double> a(size), b(size), expected(size), found(size);
+    for (std::size_t at = 0; at < size; ++at)
+      a[at] = std::sin(static_cast<double>(at)), b[at] = std::cos(static_cast<double>(at));
+    contract_by_loops(contraction, 1.0, a.data(), b.data(), 0.0, expected.data());
+    const auto on_device = gpu::to_device(a), b_on_device = gpu::to_device(b);
+    const gpu::DeviceArray<double> c(size);
+    GpuContraction planned(contraction, 0);
+    SCOPED_TRACE(planned.text());
+    planned.start(1.0, on_device.data(), b_on_device.data(), 0.0, c.data(), nullptr);
+    TRIFUSE_CUDA(cudaMemcpy(found.data(), c.data(), size * sizeof(double), cudaMemcpyDeviceToHost));
+    expect_equal(found, expected, static_cast<double>(n));
+  }
+}
+
 TEST_F(GpuContractionOnGpu, WithoutTermsCIsMultipliedByBeta) {
   const Contraction no_terms = describe("ab,bc->ac", {{2, 0}, {}}, {{0, 3}, {}});
   const gpu::DeviceArray<double> c = gpu::to_device(std::vector<double>{1.0, 2.0, 3.0, 4.0, 5.0, nan});
