@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "cxx/contraction/gpu_choice.hpp"
 
@@ -81,15 +81,22 @@ struct Division {
   TileValues values{};
   double coverage = 1.0;  ///< share of the lines of the tiles that exist
   double lines = 1.0;     ///< lines of a tile that exist
-  double run = 1.0;       ///< neighbours in the operand; 0 if they are along k
+  double run = 1.0;       ///< neighbours in the operand, along lines or k
   double stored = 1.0;    ///< neighbours in C
-  bool pairs = false;     ///< lines are neighbours in pairs; false if neighbours are along k
+  bool pairs = false;     ///< neighbours are copied in pairs
   double score = 0.0;     ///< the smaller the better
 };
 
 class Divisions {
  public:
-  Divisions(const Side& side, std::int32_t lines) : side_(side), lines_(lines) {
+  /// `contracted`: see contracted_digits(). `lines`: of a tile.
+  Divisions(const Side& side, const std::vector<Index>& contracted, std::int32_t lines) : side_(side), lines_(lines) {
+    if (side.k_fastest) {
+      const auto fastest = std::find_if(contracted.begin(), contracted.end(),
+                                        [&](const Index& digit) { return digit.stride[side.tensor] == 1; });
+      along_k_.run = count(fastest->extent);
+      along_k_.pairs = fastest == contracted.begin() && fastest->extent % 2 == 0;
+    }
     // The indices with the least strides are worth dividing.
     std::vector<std::size_t> order(side.indices.size());
     for (std::size_t n = 0; n < order.size(); ++n) order[n] = n;
@@ -144,7 +151,7 @@ class Divisions {
         })) {
       return;  // the tile could be larger
     }
-    Division division;
+    Division division = along_k_;
     division.values = values;
     double made = lines_, real = 1.0;
     for (std::size_t n = 0; n < side_.indices.size(); ++n) {
@@ -179,6 +186,7 @@ class Divisions {
 
   const Side& side_;
   std::int32_t lines_;
+  Division along_k_;  ///< what the contracted indices decide
   std::vector<std::size_t> divided_;
   std::vector<Division> found_;
 };
@@ -199,11 +207,12 @@ class Search {
  public:
   /// A plan that is not made yet.
   struct Candidate {
-    double seconds;
+    std::size_t number;  ///< the first one of equal candidates is taken
     std::size_t shape;
     Tensor of_rows;
     const Division *row, *column;
-    std::int32_t waves, ctas;
+    std::int32_t waves = 0, ctas = 0;
+    double seconds = 0.0;
   };
 
   Search(const Contraction& contraction, const GpuModel& gpu) : gpu_(gpu) {
@@ -229,12 +238,12 @@ class Search {
 
   /// Returns the `most` best candidates.
   std::vector<Candidate> best(std::size_t most) const {
-    std::vector<Candidate> all = found_;
-    const std::size_t kept = std::min(most, all.size());
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Candidate& x, const Candidate& y) { return x.seconds < y.seconds; });
-    all.resize(kept);
-    return all;
+    std::vector<Candidate> kept(std::min(most, found_.size()));
+    std::partial_sort_copy(found_.begin(), found_.end(), kept.begin(), kept.end(),
+                           [](const Candidate& x, const Candidate& y) {
+                             return std::tie(x.seconds, x.number) < std::tie(y.seconds, y.number);
+                           });
+    return kept;
   }
   GpuPlan plan_of(const Candidate& candidate) const {
     return make_plan({.shape = candidate.shape,
@@ -250,15 +259,6 @@ class Search {
   }
 
  private:
-  /// A side with a kernel.
-  struct Lines {
-    const Side& side;
-    const std::vector<Division>& divisions;
-    double of_shape;     ///< lines of a tile
-    double run_along_k;  ///< neighbours in a step; 0 if they are along lines
-    bool pairs_along_k;
-  };
-
   static bool is_small(const KernelShape& kernel) {
     return kernel.kind == KernelKind::small || kernel.kind == KernelKind::by_warps;
   }
@@ -279,45 +279,32 @@ class Search {
   const std::vector<Division>& divisions_of(Tensor tensor, std::int32_t lines) {
     auto& known = divisions_[tensor];
     const auto at = known.find(lines);
-    return at != known.end() ? at->second
-                             : known.emplace(lines, Divisions(sides_[tensor], lines).found()).first->second;
-  }
-
-  Lines lines_of(Tensor tensor, std::int32_t lines, std::int32_t step) {
-    double run = 0.0;
-    bool pairs = false;
-    if (sides_[tensor].k_fastest) {
-      const auto fastest = std::find_if(contracted_.begin(), contracted_.end(),
-                                        [&](const Index& digit) { return digit.stride[tensor] == 1; });
-      run = count(std::min<std::int64_t>(fastest->extent, step));
-      pairs = fastest == contracted_.begin() && fastest->extent % 2 == 0;
-    }
-    return {sides_[tensor], divisions_of(tensor, lines), count(lines), run, pairs};
+    if (at != known.end()) return at->second;
+    return known.emplace(lines, Divisions(sides_[tensor], contracted_, lines).found()).first->second;
   }
 
   void add(std::size_t shape, Tensor of_rows) {
     const KernelShape& kernel = kernel_shapes[shape];
-    const Lines rows = lines_of(of_rows, kernel.rows, kernel.step),
-                columns = lines_of(other(of_rows), kernel.columns, kernel.step);
-    for (const Division& row : rows.divisions) {
-      for (const Division& column : columns.divisions) {
-        Candidate candidate{0.0, shape, of_rows, &row, &column, 0, 0};
-        if (predict(candidate, rows, columns)) found_.push_back(candidate);
+    for (const Division& row : divisions_of(of_rows, kernel.rows)) {
+      for (const Division& column : divisions_of(other(of_rows), kernel.columns)) {
+        Candidate candidate{found_.size(), shape, of_rows, &row, &column};
+        if (predict(candidate)) found_.push_back(candidate);
       }
     }
   }
 
   /// Returns the number of neighbours in C.
-  double stored_run(const Lines& rows, const Lines& columns, const Division& row, const Division& column) const {
-    const double run = std::max(row.stored, column.stored);
+  double stored_run(const Candidate& candidate) const {
+    const double run = std::max(candidate.row->stored, candidate.column->stored);
     if (run >= 64.0) return run;
     Run of_both;  // the indices of a side may be continued by those of the other one
-    of_both.add({&rows.side, &columns.side}, {&row.values, &column.values}, C);
+    of_both.add({&sides_[candidate.of_rows], &sides_[other(candidate.of_rows)]},
+                {&candidate.row->values, &candidate.column->values}, C);
     return count(of_both.length);
   }
 
   /// Predicts the time of a kernel for small tiles. Returns false if it cannot number its threads.
-  bool predict_small(Candidate& candidate, const Lines& columns, double tiles) const {
+  bool predict_small(Candidate& candidate, double tiles) const {
     const KernelShape& kernel = kernel_shapes[candidate.shape];
     const Division &row = *candidate.row, &column = *candidate.column;
     constexpr double threads_of_cta = 256.0, threads_of_warp = 32.0;
@@ -327,7 +314,7 @@ class Search {
                           : std::ceil(row.lines / kernel.row_warps) * std::ceil(column.lines / kernel.column_warps));
     if (threads >= 0x1p31) return false;
     // Lanes read and store two neighbouring columns at once.
-    const double pairs = columns.side.c_fastest ? 1.0 : by_warps ? 0.95 : 0.6;
+    const double pairs = sides_[other(candidate.of_rows)].c_fastest ? 1.0 : by_warps ? 0.95 : 0.6;
     const double memory = (bytes_[A] + bytes_[B] + bytes_[C]) / (pairs * gpu_.memory_rate);
     // A warp loads each element of an operand once from the first-level cache, threads load it several times.
     constexpr double cache_rate_of_one = 45e9, latency = 1.5e-6;
@@ -345,31 +332,31 @@ class Search {
   }
 
   /// Sets the time of a candidate, and how its tiles are divided. Returns false if the kernel cannot compute it.
-  bool predict(Candidate& candidate, const Lines& rows, const Lines& columns) const {
+  bool predict(Candidate& candidate) const {
     const KernelShape& kernel = kernel_shapes[candidate.shape];
     const Division &row = *candidate.row, &column = *candidate.column;
     const double steps = std::ceil(k_ / kernel.step);
-    const double line_pairs = rows.of_shape * columns.of_shape;
+    const double line_pairs = count(kernel.rows) * count(kernel.columns);
     const double tiles = std::round(operations_ / (2.0 * k_) / (row.coverage * column.coverage * line_pairs));
-    if (is_small(kernel)) return predict_small(candidate, columns, tiles);
+    if (is_small(kernel)) return predict_small(candidate, tiles);
     const double slots = count(gpu_.multiprocessors) * kernel.ctas;
     // Times of all multiprocessors, if they were always busy, and of the memory.
     double copy = 0.0, memory = 0.0;
-    for (const auto& [lines, division] : {std::pair{&rows, &row}, std::pair{&columns, &column}}) {
-      const bool along_k = lines->side.k_fastest;
-      const double run = along_k ? lines->run_along_k : division->run;
-      copy += division->lines * copy_seconds(along_k ? lines->pairs_along_k : division->pairs, run);
-      memory += bytes_[lines->side.tensor] / efficiency_of_reading(run);
+    for (const Tensor tensor : {A, B}) {
+      const Division& division = tensor == candidate.of_rows ? row : column;
+      const double run = sides_[tensor].k_fastest ? std::min(division.run, count(kernel.step)) : division.run;
+      copy += division.lines * copy_seconds(division.pairs, run);
+      memory += bytes_[tensor] / efficiency_of_reading(run);
     }
     copy *= tiles * steps * kernel.step / gpu_.multiprocessors;
-    memory += bytes_[C] / efficiency_of_storing(stored_run(rows, columns, row, column));
+    memory += bytes_[C] / efficiency_of_storing(stored_run(candidate));
     memory /= gpu_.memory_rate;
     // The warps that multiply also store. Lanes store two columns at once, but one row.
     constexpr double store_pair = 0.11e-9, store_one = 0.185e-9;  // of an element, by a multiprocessor
     const double multiply = tiles * line_pairs * steps * kernel.step * 2.0 /
-                            (gpu_.product_rate * efficiency_of(kernel, rows.side.k_fastest));
-    const double store =
-        tiles * row.lines * column.lines * (columns.side.c_fastest ? store_pair : store_one) / gpu_.multiprocessors;
+                            (gpu_.product_rate * efficiency_of(kernel, sides_[candidate.of_rows].k_fastest));
+    const double store = tiles * row.lines * column.lines *
+                         (sides_[other(candidate.of_rows)].c_fastest ? store_pair : store_one) / gpu_.multiprocessors;
     // `idle`: ratio of all slots to those that are busy. The others use all of the memory's rate.
     const auto busy = [&](double idle) { return together(memory, copy * idle, (multiply + store) * idle); };
     const double whole_waves = std::ceil(tiles / slots);

@@ -22,6 +22,8 @@ class PlanOnCore {
   }
 
   void run() {
+    expect_lines(plan_.rows);
+    expect_lines(plan_.columns);
     for (std::int32_t cta = 0; cta < plan_.ctas; ++cta) {
       Segments segments(plan_.order.size(), plan_.steps(), plan_.waves, cta, plan_.ctas);
       for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
@@ -53,20 +55,21 @@ class PlanOnCore {
       const std::int32_t of_rows = row.operand + batch[0] + outer[0], of_columns = column.operand + batch[1] + outer[1];
       expect_pairs(plan_.rows, of_rows, first, count);
       expect_pairs(plan_.columns, of_columns, first, count);
-      std::size_t n = 0;
-      for (const Line& r : plan_.rows.lines) {
-        for (const Line& c : plan_.columns.lines) {
-          for (std::int32_t k = first; k < first + count; ++k) {
-            const auto at = static_cast<std::size_t>(k);
-            sum[n] +=
-                rows_[of_rows + r.operand + plan_.rows.k[at]] * columns_[of_columns + c.operand + plan_.columns.k[at]];
-          }
-          ++n;
+      const std::int32_t *row_k = &plan_.rows.k[static_cast<std::size_t>(first)],
+                         *column_k = &plan_.columns.k[static_cast<std::size_t>(first)];
+      for (std::int32_t r = 0; r < plan_.rows.line_count; ++r) {
+        const double* const of_row = rows_ + of_rows + plan_.rows.lines[static_cast<std::size_t>(r)].operand;
+        double* const to = &sum[static_cast<std::size_t>(r) * plan_.columns.lines.size()];
+        for (std::int32_t c = 0; c < plan_.columns.line_count; ++c) {
+          const double* const of_column =
+              columns_ + of_columns + plan_.columns.lines[static_cast<std::size_t>(c)].operand;
+          for (std::int32_t k = 0; k < count; ++k) to[c] += of_row[row_k[k]] * of_column[column_k[k]];
         }
       }
     }
   }
-  static void expect_pairs(const GpuOperand& operand, std::int32_t origin, std::int32_t first, std::int32_t count) {
+  /// Lines that do not exist are the last ones, and are not copied.
+  static void expect_lines(const GpuOperand& operand) {
     std::vector<bool> copied(operand.lines.size(), false);
     for (std::int32_t n = 0; n < operand.line_count; ++n)
       copied[operand.line_order[static_cast<std::size_t>(n)]] = true;
@@ -74,9 +77,11 @@ class PlanOnCore {
       ASSERT_EQ(copied[n], static_cast<std::int32_t>(n) < operand.line_count);
       ASSERT_EQ(copied[n], operand.lines[n].hidden >> no_line == 0);
     }
+  }
+  static void expect_pairs(const GpuOperand& operand, std::int32_t origin, std::int32_t first, std::int32_t count) {
     if (!operand.pairs) return;
     const bool along_k = operand.arrangement == Arrangement::k_fastest;
-    for (std::size_t n = 0; n < operand.lines.size(); n += along_k ? 1 : 2) {
+    for (std::size_t n = 0; n < static_cast<std::size_t>(operand.line_count); n += along_k ? 1 : 2) {
       for (std::int32_t k = first; k < first + count; k += along_k ? 2 : 1) {
         const auto at = static_cast<std::size_t>(k);
         const std::int32_t offset = origin + operand.lines[n].operand + operand.k[at];
@@ -143,7 +148,7 @@ void check_random_plans(std::uint32_t seed, bool gaps) {
   std::vector<double> expected = random.memory[C];
   contract_by_loops(random.contraction, alpha, a, b, beta, random.first(C, expected));
   const GpuModel gpu = little_gpu(random.number(1, 5), seed % 8 != 0);
-  const std::vector<GpuPlan> plans = candidates_for_gpu(form, gpu, 1000);
+  const std::vector<GpuPlan> plans = candidates_for_gpu(form, gpu, 300);
   ASSERT_FALSE(plans.empty());
   for (int n = 0; n < 2; ++n) {
     const GpuPlan& plan =
@@ -208,6 +213,24 @@ TEST(GpuPlan, RandomContractionsAreThoseOfTheLoops) {
   for (std::uint32_t seed = 0; seed < seeds && !::testing::Test::HasFailure(); ++seed) {
     check_random_plans(seed, false);
     check_random_plans(seed + 10000, true);
+  }
+}
+
+TEST(GpuPlan, TilesAreNoLargerThanTheirNumberNeeds) {
+  constexpr std::int32_t sector = 4;  // doubles
+  for (const TccgContraction& entry : tccg_contractions()) {
+    const TccgLayouts layouts = layouts_of(entry);
+    const Contraction form = canonical_form(describe(entry.expression, layouts[A], layouts[B], layouts[C]));
+    for (const GpuPlan& plan : candidates_for_gpu(form, {}, 100)) {
+      for (const GpuOperand* operand : {&plan.rows, &plan.columns}) {
+        for (std::int32_t n = 0; n < operand->grid.axes; ++n) {
+          const TileGrid::Axis& axis = operand->grid.axis[static_cast<std::size_t>(n)];
+          if (axis.values % sector != 0 || axis.values == sector || axis.tiles.number() == 1) continue;
+          const std::int32_t fewer = axis.values - sector;
+          ASSERT_GT((axis.last + axis.values + fewer - 1) / fewer, axis.tiles.number()) << text_of(plan);
+        }
+      }
+    }
   }
 }
 
