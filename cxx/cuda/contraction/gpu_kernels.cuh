@@ -89,6 +89,7 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
     const auto copy = [&](auto width, int existing, auto first_line, auto one) {
       constexpr int at_once = threads / width() > 0 ? threads / width() : 1, passes = threads < width() ? 2 : 1;
       static_assert(width() <= 2 * threads);
+      constexpr int unrolled = width() == count ? 4 : 8;  // copies of single lines need more registers
 #pragma unroll
       for (int pass = 0; pass < passes; ++pass) {
         const int place = thread % width() + pass * threads, first = passes == 1 ? thread / width() : 0;
@@ -96,7 +97,7 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
         const int line = active ? first_line(place) : 0;
         const double* const here = from + lines.operand[line];
         double* const there = to + line;
-#pragma unroll 8
+#pragma unroll unrolled
         for (int n = 0; n < step; n += at_once) {
           const int value = n + first;
           const std::int32_t offset = offsets(min(value, step - 1));
