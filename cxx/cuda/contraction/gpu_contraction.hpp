@@ -4,9 +4,13 @@
 #include <string>
 
 #include "cxx/contraction/description.hpp"
-#include "cxx/contraction/gpu_plan.hpp"
+
+#pragma GCC visibility push(default)
 
 namespace trifuse::contraction {
+
+struct GpuModel;  // of gpu_plan.hpp
+struct GpuPlan;
 
 /// A contraction whose tensors are in the memory of one GPU. Planned once, in less than a millisecond, and run often.
 ///
@@ -46,3 +50,5 @@ class GpuContraction {
 GpuModel gpu_model(int device);
 
 }
+
+#pragma GCC visibility pop

@@ -1,4 +1,5 @@
 #include "cxx/base/error.hpp"
+#include "cxx/contraction/gpu_plan.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 
