@@ -14,7 +14,7 @@
 #include "cxx/base/median.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/contraction/cpu_contraction.hpp"
-#include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/gpu_program.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
 #include "cxx/cuda/contraction/timed_contraction.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
@@ -120,7 +120,12 @@ class Gpu : public ContractionDevice {
     return {dgemm > 0.0 ? dgemm : time_matrix_instruction(number_), contraction::time_copy(number_)};
   }
   std::vector<std::string> candidates(const Contraction& contraction) const override {
-    return texts_of(candidates_for_gpu(contraction, contraction::gpu_model(number_), std::string::npos));
+    const contraction::GpuModel gpu = contraction::gpu_model(number_);
+    std::vector<std::string> texts =
+        texts_of(candidates_for_gpu(contraction, gpu, std::numeric_limits<std::size_t>::max()));
+    const contraction::GpuProgram program = program_for_gpu(contraction, gpu);
+    if (program.packing) texts.insert(texts.begin(), text_of(program));
+    return texts;
   }
   void prepare(const Contraction& contraction, std::span<const double> a, std::span<const double> b) override {
     planned_.reset();
