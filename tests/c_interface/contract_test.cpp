@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "cxx/cuda/runtime/devices.hpp"
 #include "fortran_iface/trifuse_contract.h"
 #include "tests/c_interface/c_interface_test_support.hpp"
 
@@ -108,15 +110,15 @@ TEST(Contract, RefusalsOfTheCallsForGpus) {
   expect_status(status, TRIFUSE_BAD_USAGE, "1 numbers of GPUs at a null pointer are not possible");
   on_gpus(0, nullptr, -5, "ax,xb->ab");
   expect_status(status, TRIFUSE_BAD_USAGE, "The limit of memory is -5 bytes");
-  const bool cuda = (trifuse_features() & TRIFUSE_FEATURE_CUDA) != 0;
+  const std::string why = trifuse::why_no_devices(), expected = why.empty() ? "GPU" : why;
   on_gpus(1, &no_gpu, 0, "ax,xb->ab");
-  expect_status(status, TRIFUSE_BAD_USAGE, cuda ? "GPU" : "This Trifuse was built without CUDA.");
+  expect_status(status, TRIFUSE_BAD_USAGE, expected);
   trifuse_contract_in_gpu_memory(&status, "ax,xb->a", 1.0, m.a.data(), &m.of_a, m.b.data(), &m.of_b, 0.0, m.c.data(),
                                  nullptr, 0, nullptr);
   expect_status(status, TRIFUSE_BAD_USAGE, "Index b occurs only in B");
   trifuse_contract_in_gpu_memory(&status, "ax,xb->ab", 1.0, m.a.data(), &m.of_a, m.b.data(), &m.of_b, 0.0, m.c.data(),
                                  nullptr, no_gpu, nullptr);
-  expect_status(status, TRIFUSE_BAD_USAGE, cuda ? "GPU" : "This Trifuse was built without CUDA.");
+  expect_status(status, TRIFUSE_BAD_USAGE, expected);
   EXPECT_EQ(m.c, std::vector<double>(m.c.size(), 2.0));
 }
 

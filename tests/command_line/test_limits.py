@@ -94,7 +94,8 @@ class AddressSpace(ProgramTest):
 
     def test_too_little_of_it_is_an_error_with_a_sentence(self):
         codes = []
-        for mebibytes in (*range(130, 500, 30), 700, 1000, 1500, 2000):
+        # With less, OpenBLAS ends the program before main() begins, or the loader does.
+        for mebibytes in (*range(160, 500, 30), 700, 1000, 1500, 2000):
             for arguments in ((), ("--threads", 64)):
                 with self.subTest(mebibytes=mebibytes, arguments=arguments):
                     outcome = run_limited({resource.RLIMIT_AS: mebibytes * MEBIBYTE}, "run", self.dump, *arguments)
