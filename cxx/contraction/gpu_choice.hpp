@@ -23,10 +23,8 @@ using TileValues = std::array<std::int32_t, max_indices>;
 struct GpuChoice {
   std::size_t shape;  ///< number in kernel_shapes
   Side rows, columns;
-  std::array<TileValues, 2> values;     ///< of rows and columns
-  std::array<bool, 2> grid_by_operand;  ///< tiles follow each other along the contiguous index of the operand, not of C
+  std::array<TileValues, 2> values;      ///< of rows and columns
   std::vector<Index> batch, contracted;  ///< the fastest one first
-  std::int32_t group = 8;                ///< see TileOrder
   std::int32_t waves, ctas;
   double seconds = 0.0;
 };
