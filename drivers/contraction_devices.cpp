@@ -15,6 +15,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/contraction/cpu_contraction.hpp"
 #include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/slices.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
 #include "cxx/cuda/contraction/timed_contraction.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
@@ -120,7 +121,8 @@ class Gpu : public ContractionDevice {
     return {dgemm > 0.0 ? dgemm : time_matrix_instruction(number_), contraction::time_copy(number_)};
   }
   std::vector<std::string> candidates(const Contraction& contraction) const override {
-    return texts_of(candidates_for_gpu(contraction, contraction::gpu_model(number_), std::string::npos));
+    const Contraction first = contraction::slice_to_reach(contraction, contraction::most_reach).front().contraction;
+    return texts_of(candidates_for_gpu(canonical_form(first), contraction::gpu_model(number_), std::string::npos));
   }
   void prepare(const Contraction& contraction, std::span<const double> a, std::span<const double> b) override {
     planned_.reset();

@@ -6,7 +6,7 @@
 
 #include "cxx/contraction/gpu_plan.hpp"
 
-/// What the model decides, and how a plan is made of it.
+/// The choice of the model, and the plan that follows from it.
 namespace trifuse::contraction {
 
 /// The external indices of an operand.
@@ -33,6 +33,7 @@ struct GpuChoice {
 /// are contiguous in A and in B, both are divided in two.
 std::vector<Index> contracted_digits(const Contraction& contraction);
 
+/// Returns the plan of a choice.
 GpuPlan make_plan(const GpuChoice& choice);
 
 }

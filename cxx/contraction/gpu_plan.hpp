@@ -10,7 +10,7 @@
 
 namespace trifuse::contraction {
 
-/// What a plan must know of a GPU.
+/// The properties of a GPU on which plans depend.
 struct GpuModel {
   std::int32_t multiprocessors = 132;
   bool matrix_instructions = true;  ///< compute capability 9.0
@@ -25,7 +25,7 @@ struct GpuOperand {
   Arrangement arrangement;
   bool pairs;  ///< 16 bytes can be copied at once if the address of the tensor allows it
   TileGrid grid;
-  std::int32_t line_count;                ///< of the lines, those that exist in a tile
+  std::int32_t line_count;                ///< number of the lines that exist in a tile
   std::vector<Line> lines;                ///< [rows or columns of the shape]
   std::vector<std::uint16_t> line_order;  ///< [rows or columns of the shape]: lines in the order of memory
   std::vector<std::int32_t> k;            ///< [table]: offset of each contracted value in the operand

@@ -32,7 +32,7 @@ std::int32_t ceil_div(std::int32_t n, std::int32_t by) {
   return (n + by - 1) / by;
 }
 
-/// Returns what a plan must know of a GPU. Asks each GPU once.
+/// Returns the properties of a GPU on which plans depend. Asks each GPU once.
 const GpuModel& model_of(int device) {
   static std::mutex mutex;
   static std::map<int, GpuModel> models;

@@ -49,7 +49,8 @@ class GpuContraction {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Returns what plans must know of a visible GPU. Throws UsageError in a build without CUDA, and DeviceError.
+/// Returns the properties of a visible GPU on which plans depend. Throws UsageError in a build without CUDA, and
+/// DeviceError.
 GpuModel gpu_model(int device);
 
 }
