@@ -15,6 +15,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/contraction/cpu_contraction.hpp"
 #include "cxx/contraction/gpu_program.hpp"
+#include "cxx/contraction/slices.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
 #include "cxx/cuda/contraction/timed_contraction.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
@@ -120,10 +121,12 @@ class Gpu : public ContractionDevice {
     return {dgemm > 0.0 ? dgemm : time_matrix_instruction(number_), contraction::time_copy(number_)};
   }
   std::vector<std::string> candidates(const Contraction& contraction) const override {
+    // Of a contraction that needs slices, the plans of the first one.
+    const Contraction first =
+        canonical_form(contraction::slice_to_reach(contraction, contraction::most_reach).front().contraction);
     const contraction::GpuModel gpu = contraction::gpu_model(number_);
-    std::vector<std::string> texts =
-        texts_of(candidates_for_gpu(contraction, gpu, std::numeric_limits<std::size_t>::max()));
-    const contraction::GpuProgram program = program_for_gpu(contraction, gpu);
+    std::vector<std::string> texts = texts_of(candidates_for_gpu(first, gpu, std::numeric_limits<std::size_t>::max()));
+    const contraction::GpuProgram program = program_for_gpu(first, gpu);
     if (program.packing) texts.insert(texts.begin(), text_of(program));
     return texts;
   }

@@ -111,7 +111,8 @@ void trifuse_contract_on_gpus(trifuse_status* status, const char* expression, do
     const Contraction contraction = Description{expression, {a, b, c}, {layout_a, layout_b, layout_c}}.checked();
     if (memory < 0) {
       throw UsageError(fmt::format(
-          "The limit of memory is {} bytes; give a positive number, or 0 for what is free on the GPUs.", memory));
+          "The limit of memory is {} bytes; give a positive number, or 0 for seven eighths of the free memory.",
+          memory));
     }
     trifuse::contraction::HostContraction(contraction, devices_of(gpu_count, gpus), memory,
                                           trifuse::available_threads())

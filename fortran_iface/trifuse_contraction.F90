@@ -29,7 +29,7 @@ module trifuse_contraction
   end interface trifuse_contract
 
   !> Computes the same on GPUs, for arrays in the host's memory of any size. `gpus`: their numbers; default: all. `memory`:
-  !> limit of the memory on each GPU, bytes; default: most of what is free. The other arguments: as for trifuse_contract.
+  !> limit of the memory on each GPU, bytes; default: most of the free memory. Other arguments: as for trifuse_contract.
   interface trifuse_contract_on_gpus
     module procedure contract_arrays_on_gpus, contract_strided_on_gpus
   end interface trifuse_contract_on_gpus

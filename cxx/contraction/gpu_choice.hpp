@@ -6,7 +6,7 @@
 
 #include "cxx/contraction/gpu_plan.hpp"
 
-/// What the model decides, and how a plan is made of it.
+/// The choice of the model, and the plan that follows from it.
 namespace trifuse::contraction {
 
 /// The external indices of an operand.
@@ -23,10 +23,8 @@ using TileValues = std::array<std::int32_t, max_indices>;
 struct GpuChoice {
   std::size_t shape;  ///< number in kernel_shapes
   Side rows, columns;
-  std::array<TileValues, 2> values;     ///< of rows and columns
-  std::array<bool, 2> grid_by_operand;  ///< tiles follow each other along the contiguous index of the operand, not of C
+  std::array<TileValues, 2> values;      ///< of rows and columns
   std::vector<Index> batch, contracted;  ///< the fastest one first
-  std::int32_t group = 8;                ///< see TileOrder
   std::int32_t waves, ctas;
   double seconds = 0.0;
 };
@@ -35,6 +33,7 @@ struct GpuChoice {
 /// are contiguous in A and in B, both are divided in two.
 std::vector<Index> contracted_digits(const Contraction& contraction);
 
+/// Returns the plan of a choice.
 GpuPlan make_plan(const GpuChoice& choice);
 
 }

@@ -231,7 +231,7 @@ class Search {
       const KernelShape& kernel = kernel_shapes[shape];
       const bool any_gpu = kernel.kind == KernelKind::plain || kernel.kind == KernelKind::small;
       if (kernel.kind != KernelKind::small && any_gpu == gpu_.matrix_instructions) continue;
-      if (is_small(kernel) && (k_ > kernel.step || !small_products)) continue;
+      if (for_small_tiles(kernel) && (k_ > kernel.step || !small_products)) continue;
       for (const Tensor of_rows : {A, B}) add(shape, of_rows);
     }
   }
@@ -250,7 +250,6 @@ class Search {
                       .rows = sides_[candidate.of_rows],
                       .columns = sides_[other(candidate.of_rows)],
                       .values = {candidate.row->values, candidate.column->values},
-                      .grid_by_operand = {false, false},
                       .batch = batch_,
                       .contracted = contracted_,
                       .waves = candidate.waves,
@@ -259,7 +258,7 @@ class Search {
   }
 
  private:
-  static bool is_small(const KernelShape& kernel) {
+  static bool for_small_tiles(const KernelShape& kernel) {
     return kernel.kind == KernelKind::small || kernel.kind == KernelKind::by_warps;
   }
   static Tensor other(Tensor tensor) { return tensor == A ? B : A; }
@@ -338,7 +337,7 @@ class Search {
     const double steps = std::ceil(k_ / kernel.step);
     const double line_pairs = count(kernel.rows) * count(kernel.columns);
     const double tiles = std::round(operations_ / (2.0 * k_) / (row.coverage * column.coverage * line_pairs));
-    if (is_small(kernel)) return predict_small(candidate, tiles);
+    if (for_small_tiles(kernel)) return predict_small(candidate, tiles);
     const double slots = count(gpu_.multiprocessors) * kernel.ctas;
     // Times of all multiprocessors, if they were always busy, and of the memory.
     double copy = 0.0, memory = 0.0;

@@ -11,8 +11,10 @@ namespace trifuse::contraction {
 
 namespace {
 
-/// Most contracted values whose offsets are in a table, unless one index alone has more.
+/// Most contracted values whose offsets are in a table, unless one index alone has more and cannot be divided.
 constexpr std::int64_t most_in_table = 1 << 14;
+/// The last step of a table is not full. So a table of few values costs time.
+constexpr std::int64_t few_in_table = 256, enough_in_table = 1024;
 /// Values of two contracted indices that follow each other if each of them is contiguous in one operand.
 constexpr std::int64_t k_block = 4;
 
@@ -27,19 +29,12 @@ void sort_by_offset(const std::vector<std::int32_t>& offsets, std::vector<std::u
   std::stable_sort(order.begin(), order.end(), [&](auto x, auto y) { return offsets[x] < offsets[y]; });
 }
 
-TileGrid grid_of(const Side& side, const TileValues& values, bool by_operand) {
+TileGrid grid_of(const Side& side, const TileValues& values) {
   TileGrid grid;
-  std::vector<std::size_t> order(side.indices.size());
-  for (std::size_t n = 0; n < order.size(); ++n) order[n] = n;
-  if (by_operand) {
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
-      return std::abs(side.indices[x].stride[side.tensor]) < std::abs(side.indices[y].stride[side.tensor]);
-    });
-  }
-  grid.axes = narrow(std::ssize(order));
-  for (std::size_t n = 0; n < order.size(); ++n) {
-    const Index& index = side.indices[order[n]];
-    const std::int32_t count = values[order[n]];
+  grid.axes = narrow(std::ssize(side.indices));
+  for (std::size_t n = 0; n < side.indices.size(); ++n) {
+    const Index& index = side.indices[n];
+    const std::int32_t count = values[n];
     grid.axis[n] = {Divisor(narrow((index.extent + count - 1) / count)), count, narrow(index.extent - count),
                     narrow(index.stride[side.tensor]), narrow(index.stride[C])};
     grid.tiles *= grid.axis[n].tiles.number();
@@ -47,7 +42,7 @@ TileGrid grid_of(const Side& side, const TileValues& values, bool by_operand) {
   return grid;
 }
 
-/// Lines of a tile. The first axis of `by` order is the fastest one.
+/// Returns the lines of a tile. The fastest axis has the least stride in C, or in the operand if `by_operand`.
 std::vector<Line> lines_of(const TileGrid& grid, bool by_operand, std::int32_t lines) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(grid.axes));
   for (std::size_t n = 0; n < order.size(); ++n) order[n] = static_cast<std::int32_t>(n);
@@ -78,6 +73,14 @@ std::vector<Line> lines_of(const TileGrid& grid, bool by_operand, std::int32_t l
 
 bool even(std::int64_t n) {
   return n % 2 == 0;
+}
+
+/// Returns the largest even divisor of `n` from `least` to `most`; 0 if there is none.
+std::int64_t even_divisor(std::int64_t n, std::int64_t least, std::int64_t most) {
+  for (std::int64_t divisor = most / 2 * 2; divisor >= std::max<std::int64_t>(2, least); divisor -= 2) {
+    if (n % divisor == 0) return divisor;
+  }
+  return 0;
 }
 
 /// True if all tiles begin at even offsets.
@@ -174,8 +177,20 @@ GpuPlan make_plan(const GpuChoice& choice) {
   plan.batch = outer_space(choice.batch, sides[0]->tensor, sides[1]->tensor);
   std::vector<Index> inner, outer;
   std::int64_t k = 1;
-  for (const Index& digit : choice.contracted) {
-    const bool fits = outer.empty() && (k == 1 || k * digit.extent <= most_in_table);
+  for (Index digit : choice.contracted) {
+    const std::int64_t room = outer.empty() ? most_in_table / k : 0;
+    if (room > 0 && digit.extent > room && k < few_in_table) {
+      if (const std::int64_t part = even_divisor(digit.extent, enough_in_table / k, room); part > 0) {
+        inner.push_back(digit);
+        inner.back().extent = part;
+        k *= part;
+        digit.extent /= part;
+        for (std::int64_t& stride : digit.stride) stride *= part;
+        outer.push_back(digit);
+        continue;
+      }
+    }
+    const bool fits = outer.empty() && (k == 1 || digit.extent <= room);
     if (fits) k *= digit.extent;
     (fits ? inner : outer).push_back(digit);
   }
@@ -188,7 +203,7 @@ GpuPlan make_plan(const GpuChoice& choice) {
     const bool k_fastest = side.k_fastest;
     operand.tensor = side.tensor;
     operand.arrangement = k_fastest ? Arrangement::k_fastest : Arrangement::line_fastest;
-    operand.grid = grid_of(side, choice.values[n], choice.grid_by_operand[n]);
+    operand.grid = grid_of(side, choice.values[n]);
     operand.lines = lines_of(operand.grid, !k_fastest && !side.c_fastest, n == 0 ? kernel.rows : kernel.columns);
     std::vector<std::int32_t> offsets;
     for (const Line& line : operand.lines) offsets.push_back(line.operand);
@@ -214,7 +229,8 @@ GpuPlan make_plan(const GpuChoice& choice) {
     operand.pairs = loads_pairs(operand, plan.k, plan.batch, plan.outer_k, n);
   }
   plan.c_pairs = stores_pairs(plan);
-  plan.order = {plan.rows.grid.tiles, plan.columns.grid.tiles, plan.batch.size, choice.group};
+  constexpr std::int32_t group = 8;
+  plan.order = {plan.rows.grid.tiles, plan.columns.grid.tiles, plan.batch.size, group};
   plan.waves = choice.waves;
   plan.ctas = choice.ctas;
   plan.seconds = choice.seconds;

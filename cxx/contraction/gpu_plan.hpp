@@ -10,15 +10,13 @@
 
 namespace trifuse::contraction {
 
-/// What a plan must know of a GPU.
+/// The properties of a GPU on which plans depend.
 struct GpuModel {
   std::int32_t multiprocessors = 132;
-  bool matrix_instructions = true;             ///< compute capability 9.0 or more
-  std::int32_t shared_memory = 232448;         ///< of a CTA, bytes
-  std::int32_t shared_memory_of_all = 233472;  ///< of a multiprocessor, bytes; a CTA takes 1024 bytes more than it uses
-  double product_rate = 57e12;                 ///< operations per second of DGEMM
-  double memory_rate = 2.7e12;                 ///< bytes per second that kernels read and write
-  double cache_rate = 5.5e12;                  ///< bytes per second from the second-level cache
+  bool matrix_instructions = true;  ///< compute capability 9.0
+  double product_rate = 57e12;      ///< operations per second of DGEMM
+  double memory_rate = 2.7e12;      ///< bytes per second that kernels read and write
+  double cache_rate = 5.5e12;       ///< bytes per second from the second-level cache
 };
 
 /// How an operand's tile is loaded.
@@ -27,7 +25,7 @@ struct GpuOperand {
   Arrangement arrangement;
   bool pairs;  ///< 16 bytes can be copied at once if the address of the tensor allows it
   TileGrid grid;
-  std::int32_t line_count;                ///< of the lines, those that exist in a tile
+  std::int32_t line_count;                ///< number of the lines that exist in a tile
   std::vector<Line> lines;                ///< [rows or columns of the shape]
   std::vector<std::uint16_t> line_order;  ///< [rows or columns of the shape]: lines in the order of memory
   std::vector<std::int32_t> k;            ///< [table]: offset of each contracted value in the operand
@@ -57,11 +55,12 @@ struct GpuPlan {
   bool divides_tiles() const { return order.size() > waves * ctas; }
 };
 
-/// Largest distance between two elements of a tensor for which offsets of a plan fit into 32 bits.
-inline constexpr std::int64_t most_reach = (std::int64_t{1} << 31) - 1;
+/// The elements of a tensor must be less than this apart, and a sum may have at most so many terms. Then offsets, steps
+/// and numbers of tiles fit into 32 bits. The margin is for loops of kernels, which add the number of CTAs or threads.
+inline constexpr std::int64_t most_reach = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
 
 /// Returns the plan with the least predicted time. `contraction`: in the canonical form, with elements in C and terms
-/// in the sum. The elements of each tensor must lie within `most_reach`.
+/// in the sum. Its elements and terms are limited as slice_to_reach() with `most_reach` limits them.
 GpuPlan plan_for_gpu(const Contraction& contraction, const GpuModel& gpu);
 
 /// Returns the plans from which plan_for_gpu() chooses, by their predicted time. `most`: their largest number.

@@ -54,14 +54,14 @@ GpuProgram program_for_gpu(const Contraction& contraction, const GpuModel& gpu, 
   const auto of_a = contiguous_contracted(contraction, A), of_b = contiguous_contracted(contraction, B);
   if (!packs || !of_a || !of_b || *of_a == *of_b) return best;
   for (const auto& [tensor, fastest] : {std::pair{A, *of_b}, std::pair{B, *of_a}}) {
-    // Of a tensor with gaps or a shared element it is not known how many sectors are read.
+    // Tensors with negative steps are rare. If values share elements, the copy is larger than the tensor.
     const bool simple =
+        elements(contraction, tensor) <= static_cast<double>(most_reach) &&
         std::all_of(contraction.indices.begin(), contraction.indices.end(),
                     [&, t = tensor](const Index& index) { return !in_tensor(index, t) || index.stride[t] > 0; });
     if (!simple) continue;
     Contraction packed = contraction;
     GpuPacking packing = pack(contraction, tensor, fastest, packed);
-    if (packing.size > most_reach) continue;
     GpuProgram program{std::move(packing), plan_for_gpu(canonical_form(packed), gpu), 0.0};
     program.seconds = program.plan.seconds + seconds_of(*program.packing, gpu);
     if (program.seconds < best.seconds) best = std::move(program);

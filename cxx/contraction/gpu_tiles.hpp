@@ -128,8 +128,6 @@ class TileOrder {
         group_(group < columns ? group : columns),
         last_group_(columns % group_.number() == 0 ? group_.number() : columns % group_.number()) {}
 
-  constexpr std::int32_t rows() const { return rows_; }
-  constexpr std::int32_t columns() const { return columns_; }
   constexpr std::int32_t size() const { return rows_ * columns_ * batch_; }
   constexpr TileNumber at(std::int32_t number) const {
     const auto [batch, inside] = matrix_.divide(number);
@@ -216,14 +214,15 @@ inline constexpr std::int32_t filling_warps = 4;
 struct KernelShape {
   KernelKind kind;
   std::int32_t rows, columns;  ///< of a tile
-  /// Warps that multiply. Of `small`: rows and columns of a thread. Of `by_warps`: of 16 rows and of 8 columns.
+  /// Warps that multiply. Of `small`: rows and columns of a thread. Of `by_warps`: fragments of 16 rows and of 8
+  /// columns.
   std::int32_t row_warps, column_warps;
-  std::int32_t step;   ///< contracted values of a step; of `small` and `by_warps`: most of them
+  std::int32_t step;   ///< contracted values of a step; of `small` and `by_warps`: the most values that a sum may have
   std::int32_t slots;  ///< of the ring
   std::int32_t ctas;   ///< CTAs that a multiprocessor can hold
 };
 
-/// All kernels that are compiled. gpu_kernels.cuh has the same list.
+/// All kernels. A pipelined one is compiled for each arrangement of both operands.
 inline constexpr std::array kernel_shapes = {
     KernelShape{KernelKind::plain, 64, 64, 8, 1, 8, 1, 4},
     KernelShape{KernelKind::small, 32, 32, 4, 2, 64, 1, 4},

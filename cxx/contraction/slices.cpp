@@ -54,6 +54,28 @@ std::vector<Slices::Cut> cuts_of(const Contraction& contraction, const Steps& st
   return cuts;
 }
 
+constexpr double most_slices = 1e6;
+
+double ranges(const Index& index, std::int64_t step) {
+  return index.extent == 0 ? 1.0 : static_cast<double>(IndexSpace::divide_up(index.extent, step));
+}
+
+/// Shortens the steps of contracted indices until a sum has at most `most` terms. Tensors whose elements are near each
+/// other may have more if values share elements.
+void limit_terms(const Contraction& contraction, std::int64_t most, Steps& steps) {
+  for (;;) {
+    double terms = 1.0;
+    std::size_t longest = steps.size();
+    for (std::size_t n = 0; n < steps.size(); ++n) {
+      if (!is_contracted(contraction.indices[n])) continue;
+      terms *= static_cast<double>(steps[n]);
+      if (longest == steps.size() || steps[n] > steps[longest]) longest = n;
+    }
+    if (terms <= static_cast<double>(most)) return;
+    steps[longest] = equal_step(contraction.indices[longest].extent, IndexSpace::divide_up(steps[longest], 2));
+  }
+}
+
 /// The distances of the elements of slices in one tensor.
 class Reach {
  public:
@@ -134,8 +156,6 @@ class MemorySearch {
   Slices result() const { return Slices(contraction_, cuts_of(contraction_, steps_, outer(steps_))); }
 
  private:
-  static constexpr double most_slices = 1e6;
-
   struct Choice {
     Steps steps;
     double traffic, saved;  ///< bytes that move; bytes that a slice has less
@@ -146,17 +166,15 @@ class MemorySearch {
   double slices(bool with_contracted) const {
     double count = 1.0;
     for (std::size_t n = 0; n < steps_.size(); ++n) {
-      if (with_contracted || !is_contracted(contraction_.indices[n])) count *= ranges(steps_, n);
+      if (with_contracted || !is_contracted(contraction_.indices[n]))
+        count *= ranges(contraction_.indices[n], steps_[n]);
     }
     return count;
   }
-  double ranges(const Steps& steps, std::size_t n) const {
-    return static_cast<double>(IndexSpace::divide_up(contraction_.indices[n].extent, steps[n]));
-  }
-  double ranges(const Steps& steps, IndexClass of) const {
+  double ranges_of(const Steps& steps, IndexClass of) const {
     double count = 1.0;
     for (std::size_t n = 0; n < steps.size(); ++n) {
-      if (contraction_.indices[n].index_class == of) count *= ranges(steps, n);
+      if (contraction_.indices[n].index_class == of) count *= ranges(contraction_.indices[n], steps[n]);
     }
     return count;
   }
@@ -180,8 +198,8 @@ class MemorySearch {
 
   /// Returns the bytes that move if the slices of external indices of this class are the outer loop.
   double traffic(const Steps& steps, IndexClass outer) const {
-    const double of_a = ranges(steps, IndexClass::external_a), of_b = ranges(steps, IndexClass::external_b);
-    const bool k_cut = ranges(steps, IndexClass::contracted) > 1.0, a_outer = outer == IndexClass::external_a;
+    const double of_a = ranges_of(steps, IndexClass::external_a), of_b = ranges_of(steps, IndexClass::external_b);
+    const bool k_cut = ranges_of(steps, IndexClass::contracted) > 1.0, a_outer = outer == IndexClass::external_a;
     const double times_a = k_cut || (!a_outer && of_a > 1.0) ? of_b : 1.0;
     const double times_b = k_cut || (a_outer && of_b > 1.0) ? of_a : 1.0;
     return sizeof(double) *
@@ -271,12 +289,21 @@ std::string Slices::text() const {
   return fmt::format("{} {}{}", count, count == 1 ? "slice" : "slices", cuts);
 }
 
-std::vector<Slice> slice_to_reach(const Contraction& contraction, std::int64_t most_elements) {
+std::vector<Slice> slice_to_reach(const Contraction& contraction, std::int64_t most) {
   Steps steps = whole(contraction);
   if (!contraction.empty_result()) {
     for (const Tensor t : {A, B, C}) {
-      if (t == C || !contraction.empty_sum()) Reach(contraction, t, steps).limit(most_elements);
+      if (t == C || !contraction.empty_sum()) Reach(contraction, t, steps).limit(most);
     }
+    limit_terms(contraction, most, steps);
+  }
+  double count = 1.0;
+  for (std::size_t n = 0; n < steps.size(); ++n) count *= ranges(contraction.indices[n], steps[n]);
+  if (count > most_slices) {
+    throw UsageError(
+        fmt::format("A contraction on a GPU would have {:.3g} slices, because elements of a tensor are too far apart "
+                    "or the sum has too many terms; copy the tensors without gaps, or divide the contraction.",
+                    count));
   }
   const Slices slices(contraction, cuts_of(contraction, steps, IndexClass::external_a));
   std::vector<Slice> found;

@@ -49,9 +49,10 @@ class Slices {
   std::int64_t series_ = 1, length_ = 1;
 };
 
-/// Returns slices in which the elements of each tensor are less than `most_elements` apart, in the order in which one
-/// device may execute them. The list has one slice, the contraction itself, if that suffices.
-std::vector<Slice> slice_to_reach(const Contraction& contraction, std::int64_t most_elements);
+/// Returns slices in which the elements of each tensor are less than `most` apart and a sum has at most `most` terms,
+/// in the order in which one device may execute them. The list has one slice, the contraction itself, if that suffices.
+/// Throws UsageError if more than a million slices are needed.
+std::vector<Slice> slice_to_reach(const Contraction& contraction, std::int64_t most);
 
 /// Returns the slices of a contraction of tensors in the memory of the host, for devices that have `memory` bytes for
 /// two slices: one is copied while the other one is computed. A tensor that has no index that is cut has room on the

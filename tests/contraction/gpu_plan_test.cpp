@@ -12,6 +12,8 @@
 namespace trifuse::contraction {
 namespace {
 
+constexpr std::int64_t shared_memory_of_cta = 232448;  // bytes, of compute capability 9.0
+
 /// Executes a plan as a kernel does, on this core, and checks what the plan promises to the kernel.
 class PlanOnCore {
  public:
@@ -154,7 +156,7 @@ void check_random_plans(std::uint32_t seed, bool gaps) {
     const GpuPlan& plan =
         plans[static_cast<std::size_t>(n == 0 ? 0 : random.number(0, static_cast<int>(plans.size()) - 1))];
     SCOPED_TRACE(std::to_string(seed) + " " + random.expression + ": " + text_of(plan));
-    EXPECT_LE(plan.shared_bytes(), gpu.shared_memory);
+    EXPECT_LE(plan.shared_bytes(), shared_memory_of_cta);
     std::vector<double> found = random.memory[C];
     PlanOnCore(plan, alpha, a, b, beta, random.first(C, found)).run();
     expect_equal(found, expected, terms_of(form));
@@ -214,6 +216,38 @@ TEST(GpuPlan, RandomContractionsAreThoseOfTheLoops) {
     check_random_plans(seed, false);
     check_random_plans(seed + 10000, true);
   }
+}
+
+/// Expects that the plan of a contraction in C order has the result of the loops, and returns it.
+GpuPlan expect_plan_of_loops(const char* expression, const Layout& a, const Layout& b) {
+  const Contraction contraction = describe(expression, a, b);
+  std::array<std::vector<double>, 3> memory;
+  for (const Tensor t : {A, B, C}) memory[t].resize(static_cast<std::size_t>(elements(contraction, t)));
+  for (std::size_t n = 0; n < memory[A].size(); ++n) memory[A][n] = std::sin(static_cast<double>(n));
+  for (std::size_t n = 0; n < memory[B].size(); ++n) memory[B][n] = std::cos(static_cast<double>(n));
+  std::vector<double> expected = memory[C];
+  contract_by_loops(contraction, 1.0, memory[A].data(), memory[B].data(), 0.0, expected.data());
+  const GpuPlan plan = plan_for_gpu(canonical_form(contraction), {});
+  PlanOnCore(plan, 1.0, memory[A].data(), memory[B].data(), 0.0, memory[C].data()).run();
+  expect_equal(memory[C], expected, terms_of(contraction));
+  return plan;
+}
+
+TEST(GpuPlan, TablesOfContractedValuesAreNeitherLongNorShort) {
+  // Each step of a table of 20 values would have many zeros.
+  const GpuPlan two = expect_plan_of_loops("kal,kbl->ab", {{1000, 3, 20}, {}}, {{1000, 5, 20}, {}});
+  EXPECT_EQ(two.k, 20 * 500);
+  EXPECT_EQ(two.outer_k.size, 2);
+  const GpuPlan one = expect_plan_of_loops("ak,bk->ab", {{3, 40000}, {}}, {{5, 40000}, {}});
+  EXPECT_EQ(one.k, 10000);
+  EXPECT_TRUE(one.rows.pairs && one.columns.pairs);
+  // No divisor suits.
+  EXPECT_EQ(expect_plan_of_loops("ak,bk->ab", {{2, 16411}, {}}, {{2, 16411}, {}}).k, 16411);
+  // All values share one element.
+  constexpr std::int64_t many = 1 << 30;
+  const GpuPlan shared = plan_for_gpu(canonical_form(describe("k,k->", {{many}, {0}}, {{many}, {0}})), {});
+  EXPECT_EQ(std::int64_t{shared.k} * shared.outer_k.size, many);
+  EXPECT_LE(std::ssize(shared.rows.k), 1 << 14);
 }
 
 TEST(GpuPlan, TilesAreNoLargerThanTheirNumberNeeds) {

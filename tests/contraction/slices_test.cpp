@@ -78,6 +78,22 @@ TEST(Slices, ReachCutsContractedIndicesOnlyIfItMust) {
   EXPECT_EQ(count(describe("ab,bc->ac", {{0, 1000000}, {}}, {{1000000, 8}, {}}), 10), Counts(1, 0));
 }
 
+TEST(Slices, TermsOfASumAreLimited) {
+  constexpr std::int64_t million = 1 << 20, most = std::int64_t{1} << 31;
+  const auto shared = [&](std::int64_t x, std::int64_t y) {  // all terms read one element of A and one of B
+    return describe("xy,xy->", {{x, y}, {0, 0}}, {{x, y}, {0, 0}});
+  };
+  EXPECT_EQ(slice_to_reach(shared(million, 1024), most).size(), 1u);
+  double terms = 0.0;
+  for (const Slice& slice : slice_to_reach(shared(million, 10001), most)) {
+    EXPECT_LE(terms_of(slice.contraction), static_cast<double>(most));
+    EXPECT_EQ(slice.accumulates, terms > 0.0);
+    terms += terms_of(slice.contraction);
+  }
+  EXPECT_EQ(terms, static_cast<double>(million) * 10001.0);
+  expect_failure<UsageError>([&] { slice_to_reach(shared(most, most), most); }, "or the sum has too many terms");
+}
+
 TEST(Slices, FitIntoMemoryAndTheResultIsThatOfTheLoops) {
   for (std::uint32_t seed = 0; seed < 600 && !::testing::Test::HasFailure(); ++seed) {
     RandomContraction random(seed, 3e3, seed % 2 == 1);

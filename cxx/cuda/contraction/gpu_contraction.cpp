@@ -32,7 +32,7 @@ std::int32_t ceil_div(std::int32_t n, std::int32_t by) {
   return (n + by - 1) / by;
 }
 
-/// Returns what a plan must know of a GPU. Asks each GPU once.
+/// Returns the properties of a GPU on which plans depend. Asks each GPU once.
 const GpuModel& model_of(int device) {
   static std::mutex mutex;
   static std::map<int, GpuModel> models;
@@ -48,8 +48,6 @@ const GpuModel& model_of(int device) {
   model.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   model.matrix_instructions =
       attribute(cudaDevAttrComputeCapabilityMajor) == 9 && attribute(cudaDevAttrComputeCapabilityMinor) == 0;
-  model.shared_memory = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  model.shared_memory_of_all = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   return models.emplace(device, model).first->second;
 }
 
@@ -144,10 +142,6 @@ class Planned {
   ArraysInOne tables_;
   DeviceArray<double> partials_, packed_;
 };
-
-}
-
-namespace {
 
 /// Plans a contraction. If there is no memory for a packed operand, the plan has none.
 std::unique_ptr<Planned> make_planned(const Contraction& form, const GpuModel& gpu) {

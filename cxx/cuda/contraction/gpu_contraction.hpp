@@ -21,7 +21,8 @@ struct GpuPlan;
 class GpuContraction {
  public:
   /// Plans a contraction. `device`: number of a visible GPU, see visible_devices(); it becomes the current one of the
-  /// calling thread. Throws UsageError if there is no such GPU or the program was built without CUDA, and DeviceError.
+  /// calling thread. Throws UsageError if there is no such GPU, if the program was built without CUDA, or if the
+  /// contraction would need too many slices; DeviceMemoryError; and DeviceError.
   GpuContraction(const Contraction& contraction, int device);
   /// The same with a plan of candidates_for_gpu() for this contraction, which must be in the canonical form.
   GpuContraction(const Contraction& contraction, const GpuPlan& plan, int device);
@@ -29,13 +30,15 @@ class GpuContraction {
   GpuContraction(GpuContraction&&) noexcept;
   GpuContraction& operator=(GpuContraction&&) noexcept;
 
-  /// Puts C = alpha sum A B + beta C on a stream and returns at once.
+  /// Puts C = alpha sum A B + beta C on a stream and returns at once. The GPU becomes the current one of the calling
+  /// thread.
   ///
   /// `a`, `b`, `c`: the elements at offset 0, in memory that the GPU can address; may be null if the tensor has no
   /// elements. C must not share memory with A and B. C is not read if `beta` is 0; A and B are not read if `alpha` is 0
   /// or the sum has no terms. `stream`: a cudaStream_t of the GPU; null is CUDA's default stream. Runs of one object
-  /// must not overlap, because they share memory for partial sums and for a packed operand. Throws DeviceMemoryError if
-  /// there is no memory for partial sums, and DeviceError.
+  /// must not overlap, because they share memory for partial sums and for a packed operand. The object must exist until
+  /// its runs have ended: it frees this memory, and the tables of its plan. Throws DeviceMemoryError if there is no
+  /// memory for partial sums, and DeviceError; then work of a first slice may be pending.
   void start(double alpha, const double* a, const double* b, double beta, double* c, void* stream);
 
   /// Describes the plan in one line.
@@ -46,7 +49,8 @@ class GpuContraction {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Returns what plans must know of a visible GPU. Throws UsageError in a build without CUDA, and DeviceError.
+/// Returns the properties of a visible GPU on which plans depend. Throws UsageError in a build without CUDA, and
+/// DeviceError.
 GpuModel gpu_model(int device);
 
 }

@@ -48,10 +48,9 @@ struct StepOffsets {
   __device__ __forceinline__ int in_order(int n) const { return __shfl_sync(~0u, order_of_lane, n); }
 };
 
-/// Starts the copies of a tile to shared memory. Of the `step` contracted values `valid` exist; the
-/// others become zero. Lines that do not exist are not copied. `offsets`: their offsets. `pairs`: see
-/// OperandParameters. `thread`: number of the calling one of `threads` threads. All lanes of a warp exchange offsets,
-/// so all pass through the loops equally often.
+/// Starts the copies of a tile to shared memory. The first `valid` of the `step` contracted values exist; the others
+/// become zero. Lines that do not exist are not copied. `offsets`: of the contracted values. `thread`: number of the
+/// calling one of `threads` threads. All lanes of a warp exchange offsets, so all pass through the loops equally often.
 template <Arrangement arrangement, int count, int threads, int step>
 __device__ __forceinline__ void load_tile(double* to, const double* from, const TileLines<count>& lines,
                                           const OperandParameters& operand, const StepOffsets& offsets, int valid,
@@ -119,7 +118,8 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
 }
 
 /// Reads the fragment of 16 rows and 8 contracted values. The values k and k + 1 of memory are the values q and q + 4
-/// of the instruction, for both operands. `lane_row`, `q`: see instructions.cuh.
+/// of the instruction, for both operands. `row`: the first one of the lane. `q`: number of the lane in a group of four,
+/// see instructions.cuh.
 template <Arrangement arrangement>
 __device__ __forceinline__ void read_rows(double (&a)[4], const double* tile, int stride, int row, int k, int q) {
   if constexpr (arrangement == Arrangement::k_fastest) {
@@ -194,7 +194,7 @@ struct Pipelined {
     RingBarriers<slots> barriers;
   };
 
-  /// Fills the ring. `slot_memory`: [slots, row_tile + column_tile]. `thread`: of `filling_threads`.
+  /// Fills the ring. `slot_memory`: [slots, row_tile + column_tile]. `thread`: number of one of `filling_threads`.
   static __device__ __forceinline__ void fill(const Parameters& p, Shared& shared, double* slot_memory,
                                               Segments segments, int thread) {
     Ring<slots> ring(shared.barriers);
@@ -234,7 +234,7 @@ struct Pipelined {
     asm volatile("cp.async.wait_all;" ::: "memory");
   }
 
-  /// Multiplies what is in the ring, and stores the results. `warp`: of `math_warps`.
+  /// Multiplies the tiles in the ring, and stores the results. `warp`: number of one of `math_warps`.
   static __device__ __forceinline__ void multiply_and_store(const Parameters& p, Shared& shared,
                                                             const double* slot_memory, Segments segments, int warp) {
     Ring<slots> ring(shared.barriers);

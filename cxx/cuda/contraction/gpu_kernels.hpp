@@ -27,7 +27,7 @@ struct Parameters {
   OperandParameters rows, columns;
   OuterSpace batch, outer_k;
   TileOrder order;
-  /// Of KernelKind::small: the blocks of a product that a thread computes, and those beside each other.
+  /// Of KernelKind::small: pieces of a tile, each computed by one thread, and pieces beside each other.
   Divisor blocks, column_blocks;
   double* c;         ///< the element at offset 0
   double* partials;  ///< [2 * CTAs, rows, columns]: parts of sums; null if there are none
@@ -36,9 +36,9 @@ struct Parameters {
   bool c_pairs;  ///< 16 bytes are stored at once
 };
 
-/// Returns the kernel of a plan.
+/// Returns the kernel of a plan. Each kind has a source of its own, the pipelined one has two.
 const void* kernel_of(const GpuPlan& plan);
-/// The parts of kernel_of(). Null if the plan is of another kind.
+/// Return the kernel of a plan if it is in this source, or else null.
 const void* pipelined_kernel(const GpuPlan& plan);
 const void* small_pipelined_kernel(const GpuPlan& plan);
 const void* plain_kernel(const GpuPlan& plan);

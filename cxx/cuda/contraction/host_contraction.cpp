@@ -84,7 +84,7 @@ class Download {
   cudaStream_t stream_;
 };
 
-/// What a run computes with.
+/// The factors and the tensors of a run.
 struct Numbers {
   double alpha;
   std::array<const double*, 2> operands;  ///< A and B

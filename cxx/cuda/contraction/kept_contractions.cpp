@@ -37,7 +37,12 @@ struct Kept {
     const auto on = static_cast<cudaStream_t>(stream);
     // A new stream may have the address of an old one that still works.
     TRIFUSE_CUDA(cudaStreamWaitEvent(on, ended));
-    plan.start(alpha, a, b, beta, c, stream);
+    try {
+      plan.start(alpha, a, b, beta, c, stream);
+    } catch (...) {
+      static_cast<void>(cudaEventRecord(ended, on));  // the first slices may have started
+      throw;
+    }
     TRIFUSE_CUDA(cudaEventRecord(ended, on));
   }
 

@@ -8,7 +8,7 @@
 /// From a plan to the instance of a kernel template.
 namespace trifuse::contraction::gpu {
 
-/// The instances are compiled in two sources, which share the time.
+/// Pipelined kernels of large and of small shapes are compiled in a source each, at the same time.
 constexpr bool is_large(const KernelShape& shape) {
   return shape.columns > 72;
 }

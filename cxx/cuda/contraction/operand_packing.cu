@@ -10,14 +10,14 @@ namespace {
 
 constexpr int side = 32, rows_at_once = 8;
 
-/// The axes of a copy. The first two are contiguous in the operand and in the copy, the others are numbered by blocks.
+/// The axes of a copy. The first two are contiguous in the operand and in the copy.
 struct PackingAxes {
   std::int32_t axes;
   Divisor extent[max_indices];
   std::int64_t from[max_indices], to[max_indices];
 };
 
-/// A block copies squares of `side` values of the two contiguous indices through shared memory.
+/// A CTA copies squares of `side` values of the two contiguous indices through shared memory.
 __global__ void __launch_bounds__(side* rows_at_once)
     pack_operand(const __grid_constant__ PackingAxes axes, std::int32_t squares, const double* from, double* to) {
   __shared__ double square[side][side + 1];

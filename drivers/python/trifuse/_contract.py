@@ -59,7 +59,7 @@ def contract(expression: str, a: Any, b: Any, out: Any = None, *, alpha: float =
         True, or the numbers of the GPUs, as CUDA counts them: they compute with arrays of the host, which may be larger than
         their memory. Default: CPU cores.
     memory
-        Limit of the memory for arrays on each of these GPUs, bytes. Default: seven eighths of what is free.
+        Limit of the memory for arrays on each of these GPUs, bytes. Default: seven eighths of the free memory.
 
     Returns out. Raises UsageError with a sentence that names the index if the arrays do not fit the expression, and
     ResourceError if a GPU fails.
@@ -67,7 +67,7 @@ def contract(expression: str, a: Any, b: Any, out: Any = None, *, alpha: float =
     text = word("expression", expression)
     factors = number("alpha", alpha), number("beta", beta)
     if out is None and factors[1] != 0.0:
-        raise UsageError(f"beta is {shown(beta)}, but there is no array out of which it could be the factor.")
+        raise UsageError(f"beta is {shown(beta)}, but out is not given; give the array whose old values beta multiplies.")
     given = {"a": a, "b": b} if out is None else {"a": a, "b": b, "out": out}
     on_gpu = {name: found for name, values in given.items() if (found := device_array(name, values))}
     if on_gpu:
