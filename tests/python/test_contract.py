@@ -86,7 +86,7 @@ class Contract(unittest.TestCase):
 
     def test_wrong_arrays(self):
         two = np.ones((2, 2))
-        self.expect_error("there is no array", "ab,bc->ac", two, two, beta=1.0)
+        self.expect_error("out is not given", "ab,bc->ac", two, two, beta=1.0)
         self.expect_error("out must be a NumPy array of 64-bit floats", "ab,bc->ac", two, two, [[0.0]])
         self.expect_error("out must be a NumPy array of 64-bit floats", "ab,bc->ac", two, two, np.ones((2, 2), np.float32))
         self.expect_error("Index c has the extent 2 in B, but 3 in C", "ab,bc->ac", two, two, np.ones((2, 3)))

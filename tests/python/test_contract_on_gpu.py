@@ -121,7 +121,7 @@ class Refusals(unittest.TestCase):
 
     def test_no_result_of_an_unknown_library(self):
         self.expect_error("out must be given", "ax,xb->ab", OnGpu((2, 3)), OnGpu((3, 2)))
-        self.expect_error("there is no array out", "ax,xb->ab", OnGpu((2, 3)), OnGpu((3, 2)), beta=1.0)
+        self.expect_error("out is not given", "ax,xb->ab", OnGpu((2, 3)), OnGpu((3, 2)), beta=1.0)
 
     @unittest.skipIf(HAS_CUDA, "this Trifuse has CUDA")
     def test_a_build_without_cuda_says_so(self):
