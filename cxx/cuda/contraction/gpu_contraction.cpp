@@ -25,6 +25,7 @@ namespace {
 
 using namespace gpu;
 using trifuse::gpu::ArraysInOne;
+using trifuse::gpu::CurrentDevice;
 using trifuse::gpu::DeviceArray;
 using trifuse::gpu::Stream;
 
@@ -183,9 +184,23 @@ class GpuContraction::Implementation {
     }
   }
 
+  // Tables and partial sums return to a pool, which does not wait for work that still uses them.
+  ~Implementation() {
+    if (!started_) return;
+    try {
+      const CurrentDevice here(device_);
+      static_cast<void>(cudaDeviceSynchronize());
+    } catch (const DeviceError&) {
+      // A GPU that has failed has no pending work.
+    }
+  }
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
   void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
     if (form_.empty_result()) return;
     TRIFUSE_CUDA(cudaSetDevice(device_));
+    started_ = true;
     if (parts_.empty() || alpha == 0.0) {
       if (beta != 1.0) launch_scale(elements_of_c(form_), beta, c, stream);
       return;
@@ -211,6 +226,7 @@ class GpuContraction::Implementation {
   };
 
   int device_;
+  bool started_ = false;
   Contraction form_;
   std::vector<std::unique_ptr<Planned>> planned_;
   std::vector<Part> parts_;
