@@ -25,8 +25,8 @@ namespace {
 
 using namespace gpu;
 using trifuse::gpu::ArraysInOne;
-using trifuse::gpu::CurrentDevice;
 using trifuse::gpu::DeviceArray;
+using trifuse::gpu::Event;
 using trifuse::gpu::Stream;
 
 std::int32_t ceil_div(std::int32_t n, std::int32_t by) {
@@ -164,6 +164,7 @@ class GpuContraction::Implementation {
       throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
     }
     TRIFUSE_CUDA(cudaSetDevice(device));
+    ended_.emplace(cudaEventDisableTiming);
     if (form_.empty_result() || form_.empty_sum()) return;
     if (plan != nullptr) {
       planned_.push_back(std::make_unique<Planned>(GpuProgram{std::nullopt, *plan, plan->seconds}));
@@ -186,13 +187,7 @@ class GpuContraction::Implementation {
 
   // Tables and partial sums return to a pool, which does not wait for work that still uses them.
   ~Implementation() {
-    if (!started_) return;
-    try {
-      const CurrentDevice here(device_);
-      static_cast<void>(cudaDeviceSynchronize());
-    } catch (const DeviceError&) {
-      // A GPU that has failed has no pending work.
-    }
+    if (ended_) static_cast<void>(cudaEventSynchronize(*ended_));
   }
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
@@ -200,7 +195,24 @@ class GpuContraction::Implementation {
   void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
     if (form_.empty_result()) return;
     TRIFUSE_CUDA(cudaSetDevice(device_));
-    started_ = true;
+    TRIFUSE_CUDA(cudaStreamWaitEvent(stream, *ended_));
+    try {
+      put(alpha, a, b, beta, c, stream);
+    } catch (...) {
+      static_cast<void>(cudaEventRecord(*ended_, stream));  // the first slices may have started
+      throw;
+    }
+    TRIFUSE_CUDA(cudaEventRecord(*ended_, stream));
+  }
+
+  std::string text() const {
+    if (parts_.empty()) return "c = beta c";
+    const std::string first = parts_.front().planned->text();
+    return parts_.size() == 1 ? first : fmt::format("{} slices, the first one: {}", parts_.size(), first);
+  }
+
+ private:
+  void put(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
     if (parts_.empty() || alpha == 0.0) {
       if (beta != 1.0) launch_scale(elements_of_c(form_), beta, c, stream);
       return;
@@ -211,13 +223,6 @@ class GpuContraction::Implementation {
     }
   }
 
-  std::string text() const {
-    if (parts_.empty()) return "c = beta c";
-    const std::string first = parts_.front().planned->text();
-    return parts_.size() == 1 ? first : fmt::format("{} slices, the first one: {}", parts_.size(), first);
-  }
-
- private:
   /// A slice whose tensors have offsets of 32 bits.
   struct Part {
     Planned* planned;
@@ -226,10 +231,10 @@ class GpuContraction::Implementation {
   };
 
   int device_;
-  bool started_ = false;
   Contraction form_;
   std::vector<std::unique_ptr<Planned>> planned_;
   std::vector<Part> parts_;
+  std::optional<Event> ended_;  ///< passes when the last run has ended
 };
 
 GpuContraction::GpuContraction(const Contraction& contraction, int device)

@@ -36,9 +36,9 @@ class GpuContraction {
   /// `a`, `b`, `c`: the elements at offset 0, in memory that the GPU can address; may be null if the tensor has no
   /// elements. C must not share memory with A and B. C is not read if `beta` is 0; A and B are not read if `alpha` is 0
   /// or the sum has no terms. `stream`: a cudaStream_t of the GPU; null is CUDA's default stream. Runs of one object
-  /// must not overlap, because they share memory for partial sums and for a packed operand. The destructor waits for
-  /// the GPU. Throws DeviceMemoryError if there is no memory for partial sums, and DeviceError; then work of a first
-  /// slice may be pending.
+  /// share memory for partial sums and for a packed operand, so a run waits for the one before, also on another stream;
+  /// threads must not call this at once. The destructor waits for the last run. Throws DeviceMemoryError if there is no
+  /// memory for partial sums, and DeviceError; then work of a first slice may be pending.
   void start(double alpha, const double* a, const double* b, double beta, double* c, void* stream);
 
   /// Describes the plan in one line.

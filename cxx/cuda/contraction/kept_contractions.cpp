@@ -18,14 +18,11 @@ namespace trifuse::contraction {
 namespace {
 
 using trifuse::gpu::CurrentDevice;
-using trifuse::gpu::Event;
 
 /// A planned contraction for one stream.
 struct Kept {
   Kept(const Contraction& form, int device_number, void* of_stream)
       : contraction(form), device(device_number), stream(of_stream), plan(form, device_number) {}
-  // Its runs share memory, which is freed after the last one.
-  ~Kept() { static_cast<void>(cudaEventSynchronize(ended)); }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
@@ -34,16 +31,7 @@ struct Kept {
   }
   void start(double alpha, const double* a, const double* b, double beta, double* c) {
     const std::lock_guard lock(mutex);
-    const auto on = static_cast<cudaStream_t>(stream);
-    // A new stream may have the address of an old one that still works.
-    TRIFUSE_CUDA(cudaStreamWaitEvent(on, ended));
-    try {
-      plan.start(alpha, a, b, beta, c, stream);
-    } catch (...) {
-      static_cast<void>(cudaEventRecord(ended, on));  // the first slices may have started
-      throw;
-    }
-    TRIFUSE_CUDA(cudaEventRecord(ended, on));
+    plan.start(alpha, a, b, beta, c, stream);
   }
 
   Contraction contraction;  ///< in the canonical form
@@ -51,7 +39,6 @@ struct Kept {
   void* stream;
   std::mutex mutex;
   GpuContraction plan;
-  Event ended{cudaEventDisableTiming};  ///< passes when the last run has ended
 };
 
 /// The plans, the last used one first.
