@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "cxx/cuda/contraction/gpu_kernels.hpp"
+#include "cxx/cuda/contraction/tile_place.cuh"
 #include "cxx/cuda/kernel/check.hpp"
 
 /// Kernels for every GPU.
@@ -22,39 +22,32 @@ __device__ void load_plain(double (&to)[step][lines + 1], const double* from, co
   }
 }
 
-__device__ void store_element(double* to, double value, double beta) {
-  *to = beta == 0.0 ? value : fma(beta, *to, value);
-}
-
 __global__ void __launch_bounds__(threads) contract_plain(const __grid_constant__ Parameters p) {
   __shared__ double of_rows[step][lines + 1], of_columns[step][lines + 1];
   const int x = static_cast<int>(threadIdx.x) % side, y = static_cast<int>(threadIdx.x) / side;
   Segments segments(p.order.size(), p.steps, p.waves, static_cast<std::int32_t>(blockIdx.x),
                     static_cast<std::int32_t>(gridDim.x));
   for (Segment part = segments.next(); part.tile >= 0; part = segments.next()) {
-    const TileNumber number = p.order.at(part.tile);
-    const auto batch = outer_offset(p.batch, number.batch);
-    const TileOrigin row = tile_origin(p.rows.grid, number.row), column = tile_origin(p.columns.grid, number.column);
+    const TilePlace place(p, part.tile);
     double sum[per_thread][per_thread] = {};
     for (int n = part.begin; n < part.end; ++n) {
       const auto outer = outer_offset(p.outer_k, n / p.inner_steps);
       const int first = n % p.inner_steps * step;
       __syncthreads();
-      load_plain(of_rows, p.rows.data + row.operand + batch[0] + outer[0], p.rows, p.rows.k + first, p.k - first);
-      load_plain(of_columns, p.columns.data + column.operand + batch[1] + outer[1], p.columns, p.columns.k + first,
-                 p.k - first);
+      load_plain(of_rows, place.of_rows(p) + outer[0], p.rows, p.rows.k + first, p.k - first);
+      load_plain(of_columns, place.of_columns(p) + outer[1], p.columns, p.columns.k + first, p.k - first);
       __syncthreads();
       for (int k = 0; k < step; ++k)
         for (int r = 0; r < per_thread; ++r)
           for (int c = 0; c < per_thread; ++c)
             sum[r][c] = fma(of_rows[k][y + side * r], of_columns[k][x + side * c], sum[r][c]);
     }
-    double* const to = p.c + row.c + column.c + batch[2];
+    double* const to = p.c + place.c;
     for (int r = 0; r < per_thread; ++r) {
       const Line of_row = p.rows.lines[y + side * r];
       for (int c = 0; c < per_thread; ++c) {
         const Line of_column = p.columns.lines[x + side * c];
-        if ((of_row.hidden & row.hidden) != 0 || (of_column.hidden & column.hidden) != 0) continue;
+        if ((of_row.hidden & place.rows.hidden) != 0 || (of_column.hidden & place.columns.hidden) != 0) continue;
         store_element(to + of_row.c + of_column.c, p.alpha * sum[r][c], p.beta);
       }
     }
@@ -70,13 +63,12 @@ __global__ void add_partials(const __grid_constant__ Parameters p, int ctas, int
   while (begin_of(first + 1) <= begin) ++first;
   while (begin_of(first) > begin) --first;
   if (begin_of(first + 1) >= end) return;  // one CTA has computed the whole tile
-  const TileNumber number = p.order.at(p.waves * ctas + static_cast<std::int32_t>(blockIdx.x));
-  const TileOrigin row = tile_origin(p.rows.grid, number.row), column = tile_origin(p.columns.grid, number.column);
-  double* const c = p.c + row.c + column.c + outer_offset(p.batch, number.batch)[2];
+  const TilePlace place(p, p.waves * ctas + static_cast<std::int32_t>(blockIdx.x));
+  double* const c = p.c + place.c;
   for (int n = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x); n < rows * columns;
        n += static_cast<int>(gridDim.y * blockDim.x)) {
     const Line of_row = p.rows.lines[n / columns], of_column = p.columns.lines[n % columns];
-    if ((of_row.hidden & row.hidden) != 0 || (of_column.hidden & column.hidden) != 0) continue;
+    if ((of_row.hidden & place.rows.hidden) != 0 || (of_column.hidden & place.columns.hidden) != 0) continue;
     double sum = 0.0;
     for (std::int64_t cta = first; begin_of(cta) < end; ++cta) {
       if (begin_of(cta) == begin_of(cta + 1)) continue;

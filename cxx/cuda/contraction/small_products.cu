@@ -16,10 +16,6 @@ __device__ __forceinline__ double2 load_two(const double* first, const double* s
   return make_double2(__ldg(first), __ldg(second));
 }
 
-__device__ __forceinline__ void store_element(double* to, double value, double beta) {
-  *to = beta == 0.0 ? value : fma(beta, *to, value);
-}
-
 /// Each thread computes `thread_rows` rows and two columns of a product, and then those of another product. Operands
 /// come through the first-level cache.
 __global__ void __launch_bounds__(threads) contract_small(const __grid_constant__ Parameters p) {

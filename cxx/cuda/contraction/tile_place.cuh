@@ -27,4 +27,9 @@ struct TilePlace {
   }
 };
 
+/// Stores value + beta * c. Does not read c if `beta` is 0.
+__device__ __forceinline__ void store_element(double* c, double value, double beta) {
+  *c = beta == 0.0 ? value : fma(beta, *c, value);
+}
+
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cxx/cuda/contraction/gpu_kernels.hpp"
+#include "cxx/cuda/contraction/tile_place.cuh"
 #include "cxx/cuda/kernel/instructions.cuh"
 
 namespace trifuse::contraction::gpu {
@@ -75,9 +75,9 @@ struct WarpSums {
             }
             *at = value;
           } else {
-            if ((column_lines.hidden[col] & hidden_columns) == 0) store_one(to + column_lines.c[col], x, p.beta);
+            if ((column_lines.hidden[col] & hidden_columns) == 0) store_element(to + column_lines.c[col], x, p.beta);
             if ((column_lines.hidden[col + 1] & hidden_columns) == 0)
-              store_one(to + column_lines.c[col + 1], y, p.beta);
+              store_element(to + column_lines.c[col + 1], y, p.beta);
           }
         }
       }
@@ -93,9 +93,6 @@ struct WarpSums {
         for (int n = 0; n < n_count; ++n)
           *reinterpret_cast<double2*>(to + (row + 16 * m + 8 * half) * columns + column + 8 * n) =
               make_double2(sum[m][n][2 * half], sum[m][n][2 * half + 1]);
-  }
-  static __device__ __forceinline__ void store_one(double* to, double value, double beta) {
-    *to = beta == 0.0 ? value : fma(beta, *to, value);
   }
 };
 
