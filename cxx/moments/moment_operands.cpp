@@ -1,0 +1,172 @@
+#include "cxx/moments/moment_operands.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace trifuse::moments {
+
+namespace {
+
+/// Half of a term that is antisymmetric already is added before results of equal spins are antisymmetrised.
+double half_if_equal(Spin s, Spin t) {
+  return s == t ? 0.5 : 1.0;
+}
+
+/// Begins a result with 0.
+Result zeroed(double* first, std::vector<std::int64_t> extents) {
+  Result result{first, std::move(extents)};
+  std::fill_n(first, result.size(), 0.0);
+  return result;
+}
+
+}
+
+MomentOperands::MomentOperands(const MomentInputs& inputs, int threads) : in_(inputs), terms_(threads) {
+  if (!in_.closed_shell) return;
+  const ArrayView t = t2(alpha, beta);
+  same_.emplace_back(t.extents);
+  terms_.add(same_[0].result(), "ijab->ijab", 1.0, t);
+  terms_.add(same_[0].result(), "ijba->ijab", -1.0, t);
+  u_.emplace_back(t.extents);
+  terms_.add(u_[0].result(), "ijab->ijab", 1.0, t);
+  terms_.add(u_[0].result(), "ijab->ijab", 1.0, same_[0].view());
+}
+
+const double* MomentOperands::block(Blocks blocks, Spin s, Spin t) const {
+  return in_.closed_shell ? (in_.*blocks)[alpha][beta] : (in_.*blocks)[s][t];
+}
+
+ArrayView MomentOperands::symmetric(Blocks blocks, std::vector<std::int64_t> (MomentOperands::*shape)(Spin, Spin) const,
+                                    Spin s, Spin t, const std::vector<std::size_t>& exchange) const {
+  const Spin first = std::min(s, t), second = std::max(s, t);
+  const ArrayView found(block(blocks, first, second), (this->*shape)(first, second));
+  return s == first ? found : found.with_axes(exchange);
+}
+
+ArrayView MomentOperands::t2(Spin s, Spin t) const {
+  if (in_.closed_shell && s == t) return same_[0].view();
+  return symmetric(&MomentInputs::t2, &MomentOperands::shape_t2, s, t, {1, 0, 3, 2});
+}
+
+ArrayView MomentOperands::oooo(Spin s, Spin t) const {
+  return symmetric(&MomentInputs::oooo, &MomentOperands::shape_oooo, s, t, {2, 3, 0, 1});
+}
+
+ArrayView MomentOperands::ovov(Spin s, Spin t) const {
+  return symmetric(&MomentInputs::ovov, &MomentOperands::shape_ovov, s, t, {2, 3, 0, 1});
+}
+
+ArrayView MomentOperands::fock(Spin s) const {
+  const std::int64_t orbitals = holes(s) + particles(s);
+  return {in_.fock[place(s)], {orbitals, orbitals}};
+}
+
+ArrayView MomentOperands::ooov(Spin s, Spin t) {
+  std::vector<OwnedArray>& made = ooov_[2 * place(s) + place(t)];
+  if (made.empty()) {
+    OwnedArray x({holes(s), holes(s), holes(t), particles(t)});
+    terms_.add(x.result(), "mdlj->ljmd", 1.0, ovoo(t, s));
+    terms_.add(x.result(), "je,lemd->ljmd", 1.0, t1(s), ovov(s, t));
+    made.push_back(std::move(x));
+  }
+  return made[0].view();
+}
+
+std::vector<MomentOperands::Ring> MomentOperands::rings(Spin s) const {
+  if (in_.closed_shell) return {{u_[0].view(), beta}};  // both spins of l, e at once
+  return {{t2(s, alpha), alpha}, {t2(s, beta), beta}};
+}
+
+OwnedArray MomentOperands::fov(Spin s) const {
+  OwnedArray f({holes(s), particles(s)});
+  hbar_fov(s, f.result().first);
+  return f;
+}
+
+OwnedArray MomentOperands::tau(Spin s, Spin t, double factor) const {
+  OwnedArray x(shape_t2(s, t));
+  terms_.add(x.result(), "ijef->ijef", factor, t2(s, t));
+  terms_.add(x.result(), "ie,jf->ijef", 1.0, t1(s), t1(t));
+  return x;
+}
+
+void MomentOperands::hbar_fov(Spin s, double* f) const {
+  const Result result = zeroed(f, {holes(s), particles(s)});
+  ArrayView bare = fock(s);
+  bare.first += holes(s);
+  bare.extents = result.extents;
+  terms_.add(result, "me->me", 1.0, bare);
+  for (const Spin r : both_spins) terms_.add(result, "menf,nf->me", 1.0, ovov(s, r), t1(r));
+  terms_.add(result, "mfne,nf->me", -1.0, ovov(s, s), t1(s));
+}
+
+/// The formula of moments, in which b is dressed at once for all terms (in `of_b`), and c, too (in `of_c`). So the
+/// dressed array (bd|le) is never made.
+void MomentOperands::right_ovvv(Spin s, Spin t, double* v) {
+  const Result result{v, shape_ovvv(s, t)};
+  const double* const k = block(&MomentInputs::kvvv, s, t);
+  if (v != k) std::copy_n(k, result.size(), v);
+  const ArrayView x = t2(s, t);
+  OwnedArray of_b({holes(s), particles(s), holes(t), particles(t)});  // [k,c,m,d]
+  OwnedArray of_c({holes(s), holes(s), particles(t), particles(t)});  // [n,k,b,d]
+  const Result b = of_b.result(), c = of_c.result();
+  terms_.add(result, "kcbd->kcbd", 1.0, ovvv(s, t));
+  terms_.add(b, "kcmd->kcmd", 1.0, ovov(s, t));
+  terms_.add(b, "ke,mdce->kcmd", 1.0, t1(s), ovvv(t, s));
+  terms_.add(b, "nc,nkmd->kcmd", -1.0, t1(s), ooov(s, t));
+  terms_.add(c, "nkbd->nkbd", 1.0, oovv(s, t));
+  terms_.add(c, "ke,nebd->nkbd", 1.0, t1(s), ovvv(s, t));
+  for (const Ring& ring : rings(s)) {
+    terms_.add(result, "lebd,klce->kcbd", 1.0, ovvv(ring.spin, t), ring.x);
+    terms_.add(b, "mdle,klce->kcmd", 1.0, ovov(t, ring.spin), ring.x);
+  }
+  terms_.add(result, "ldbe,klce->kcbd", -1.0, ovvv(t, t), x);
+  terms_.add(b, "meld,klce->kcmd", -1.0, ovov(t, t), x);
+  if (s != t) {
+    terms_.add(result, "ldce,lkbe->kcbd", -1.0, ovvv(t, s), t2(t, s));
+    terms_.add(c, "neld,lkbe->nkbd", -1.0, ovov(s, t), t2(t, s));
+  }
+  terms_.add(result, "mkld,lmbc->kcbd", half_if_equal(s, t), ooov(s, t), t2(t, s));
+  terms_.add(result, "nc,nkbd->kcbd", -1.0, t1(s), of_c.view());
+  terms_.add(result, "mb,kcmd->kcbd", -1.0, t1(t), of_b.view());
+  if (s == t) terms_.antisymmetrise(result, 1, 2);
+}
+
+/// The formula of moments, in which a is dressed at once for all terms (in `of_a`).
+void MomentOperands::right_ovoo(Spin s, Spin t, double* o) {
+  const Result result = zeroed(o, shape_ovoo(s, t));
+  const ArrayView x = t2(s, t);
+  const OwnedArray pairs = tau(s, t, half_if_equal(s, t));
+  OwnedArray of_a(shape_oooo(s, t));  // [m,i,l,j]
+  const Result a = of_a.result();
+  terms_.add(result, "iajl->iajl", 1.0, ovoo(s, t));
+  terms_.add(result, "ie,ljae->iajl", 1.0, t1(s), oovv(t, s));
+  terms_.add(result, "jf,ialf->iajl", 1.0, t1(t), ovov(s, t));
+  terms_.add(result, "lfae,ijef->iajl", 1.0, ovvv(t, s), pairs.view());
+  terms_.add(a, "milj->milj", 1.0, oooo(s, t));
+  terms_.add(a, "ie,melj->milj", 1.0, t1(s), ovoo(s, t));
+  terms_.add(a, "jf,lfmi->milj", 1.0, t1(t), ovoo(t, s));
+  terms_.add(a, "melf,ijef->milj", 1.0, ovov(s, t), pairs.view());
+  terms_.add(result, "ma,milj->iajl", -1.0, t1(s), of_a.view());
+  for (const Ring& ring : rings(s)) terms_.add(result, "ljmd,imad->iajl", 1.0, ooov(t, ring.spin), ring.x);
+  terms_.add(result, "mjld,imad->iajl", -1.0, ooov(t, t), x);
+  if (s != t) terms_.add(result, "mild,jmda->iajl", -1.0, ooov(s, t), t2(t, s));
+  terms_.add(result, "ld,ijad->iajl", half_if_equal(s, t), fov(t).view(), x);
+  if (s == t) terms_.antisymmetrise(result, 0, 2);
+}
+
+void MomentOperands::left_ovvv(Spin s, Spin t, double* v) const {
+  const Result result = zeroed(v, shape_ovvv(s, t));
+  terms_.add(result, "kcbd->kcbd", 1.0, ovvv(s, t));
+  terms_.add(result, "md,kcmb->kcbd", -1.0, t1(t), ovov(s, t));
+  if (s == t) terms_.antisymmetrise(result, 1, 2);
+}
+
+void MomentOperands::left_ovoo(Spin s, Spin t, double* o) const {
+  const Result result = zeroed(o, shape_ovoo(s, t));
+  terms_.add(result, "iajl->iajl", 1.0, ovoo(s, t));
+  terms_.add(result, "le,iaje->iajl", 1.0, t1(t), ovov(s, t));
+  if (s == t) terms_.antisymmetrise(result, 0, 2);
+}
+
+}
