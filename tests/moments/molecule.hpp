@@ -1,0 +1,128 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cxx/moments/moment_operands.hpp"
+#include "tce_tiles/hdf5/hdf5_file.hpp"
+
+/// Files of tests/data/moments, with inputs and results.
+namespace trifuse::moments {
+
+/// The arrays of a file, in memory.
+class FileArrays {
+ public:
+  explicit FileArrays(const std::string& name)
+      : file_(Hdf5File::open(std::string(TRIFUSE_TEST_DATA) + "/moments/" + name)) {}
+
+  bool has(const std::string& name) const { return file_.has(name); }
+  const std::vector<double>& numbers(const std::string& name) {
+    std::vector<double>& numbers = numbers_[name];
+    if (numbers.empty()) {
+      const Hdf5Dataset dataset = file_.dataset(name);
+      numbers.resize(static_cast<std::size_t>(dataset.size()));
+      dataset.read_all(numbers);
+    }
+    return numbers;
+  }
+  double attribute(const std::string& name) const { return file_.attributes().real(name).value(); }
+  /// Returns null if there is no such array.
+  const double* first(const std::string& name) { return has(name) ? numbers(name).data() : nullptr; }
+  std::vector<std::int64_t> shape(const std::string& name) const {
+    const Hdf5Dataset dataset = file_.dataset(name);
+    return {dataset.shape().begin(), dataset.shape().end()};
+  }
+
+ private:
+  Hdf5File file_;
+  std::map<std::string, std::vector<double>> numbers_;
+};
+
+inline std::string letters(Spin s, Spin t) {
+  return {"ab"[s], "ab"[t]};
+}
+
+/// The names of the arrays of a dump.
+struct Names {
+  bool closed_shell;
+
+  std::string of_spin(const std::string& name, Spin s) const { return closed_shell ? name : name + "_" + "ab"[s]; }
+  std::string of_spins(const std::string& name, Spin s, Spin t) const {
+    return closed_shell ? name : name + "_" + letters(s, t);
+  }
+  std::string of_pairs(const std::string& name, Spin s, Spin t) const {
+    return closed_shell ? name : name + "_" + letters(s, s) + letters(t, t);
+  }
+  std::string of_operand(const std::string& name, Spin s, Spin t) const {
+    return (!closed_shell && s == t ? "asym_" : "") + of_pairs(name, s, t);
+  }
+  /// A table of a closed shell has its name from equal or opposite spins.
+  std::string of_table(const std::string& name, Spin s, Spin t) const {
+    return "table_" + (closed_shell ? name + (s == t ? "_s" : "_o") : of_spins(name, s, t));
+  }
+};
+
+/// A file, and what is made of its arrays.
+struct Molecule {
+  FileArrays arrays;
+  Names names;
+  std::vector<double> exchange;  ///< of a closed shell: the second half of vvvv_diag
+
+  explicit Molecule(const std::string& file) : arrays(file), names{arrays.has("t2")} {}
+
+  MomentInputs inputs() {
+    MomentInputs in;
+    in.closed_shell = names.closed_shell;
+    const std::vector<std::pair<std::string, ArrayOfSpins*>> with_pairs = {{"oooo", &in.oooo}, {"ovoo", &in.ovoo},
+                                                                           {"oovv", &in.oovv}, {"ovov", &in.ovov},
+                                                                           {"ovvv", &in.ovvv}, {"kvvv", &in.kvvv}};
+    for (const Spin s : both_spins) {
+      if (names.closed_shell && s == beta) break;
+      const auto shape = arrays.shape(names.of_spin("t1", s));
+      in.holes[s] = shape[0];
+      in.particles[s] = shape[1];
+      in.fock[s] = arrays.first(names.of_spin("fock", s));
+      in.t1[s] = arrays.first(names.of_spin("t1", s));
+      in.vvvv_exchange[s] = arrays.first("vvvv_exchange_" + std::string(1, "ab"[s]));
+      for (const Spin t : both_spins) {
+        in.t2[s][t] = arrays.first(names.of_spins("t2", s, t));
+        in.vvvv_coulomb[s][t] = arrays.first("vvvv_coulomb_" + letters(s, t));
+        for (const auto& [name, blocks] : with_pairs) (*blocks)[s][t] = arrays.first(names.of_pairs(name, s, t));
+      }
+    }
+    if (names.closed_shell) {
+      in.vvvv_coulomb[alpha][beta] = arrays.first("vvvv_diag");
+      in.vvvv_exchange[alpha] = arrays.first("vvvv_diag") + in.particles[alpha] * in.particles[alpha];
+    }
+    return in;
+  }
+
+  /// Calls `body` for the spins of all operands.
+  template <typename Body>
+  void for_operands(const Body& body) const {
+    if (names.closed_shell) return body(alpha, beta);
+    for (const Spin s : both_spins)
+      for (const Spin t : both_spins) body(s, t);
+  }
+
+  void expect(const std::string& name, const double* found) {
+    const std::vector<double>& expected = arrays.numbers(name);
+    double largest = 0.0, difference = 0.0;
+    for (std::size_t n = 0; n < expected.size(); ++n) {
+      largest = std::max(largest, std::abs(expected[n]));
+      difference = std::max(difference, std::isnan(found[n]) ? 1e300 : std::abs(found[n] - expected[n]));
+    }
+    EXPECT_GT(largest, 0.0) << name;
+    EXPECT_LE(difference, 1e-12 * largest) << name;
+  }
+};
+
+}
