@@ -1,8 +1,20 @@
 #include "cxx/moments/denominator_tables.hpp"
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace trifuse::moments {
+
+namespace {
+
+/// Gives a table memory, with zeros.
+Result begin(OwnedArray& table, std::vector<std::int64_t> extents) {
+  table = OwnedArray(std::move(extents));
+  return table.result();
+}
+
+}
 
 DenominatorTables::DenominatorTables(const MomentOperands& operands) {
   for (const Spin s : both_spins) {
@@ -16,14 +28,10 @@ DenominatorTables::DenominatorTables(const MomentOperands& operands) {
   }
 }
 
-OwnedArray& DenominatorTables::append(std::vector<OwnedArray>& arrays, std::vector<std::int64_t> extents) {
-  return arrays.emplace_back(std::move(extents));
-}
-
 void DenominatorTables::add_one_body(const MomentOperands& in, Spin s) {
   const Terms& terms = in.terms_;
   const std::int64_t holes = in.holes(s), particles = in.particles(s);
-  const Result o = append(o_[s], {holes}).result(), v = append(v_[s], {particles}).result();
+  const Result o = begin(o_[s], {holes}), v = begin(v_[s], {particles});
   ArrayView of_holes = in.fock(s), of_particles = of_holes;
   of_holes.extents = {holes, holes};
   of_particles.extents = {particles, particles};
@@ -48,9 +56,9 @@ void DenominatorTables::add_one_body(const MomentOperands& in, Spin s) {
 /// All terms of opposite spins, which equal spins have, too.
 void DenominatorTables::add_pairs(const MomentOperands& in, Spin s, Spin t) {
   const Terms& terms = in.terms_;
-  const Result oo = append(oo_[s], {in.holes(s), in.holes(t)}).result(),
-               vv = append(vv_[s], {in.particles(s), in.particles(t)}).result(),
-               ov = append(ov_[s], {in.holes(s), in.particles(t)}).result();
+  const Result oo = begin(oo_[s][t], {in.holes(s), in.holes(t)}),
+               vv = begin(vv_[s][t], {in.particles(s), in.particles(t)}),
+               ov = begin(ov_[s][t], {in.holes(s), in.particles(t)});
   const ArrayView t1 = in.t1(s), t1_of_t = in.t1(t), ovov = in.ovov(s, t);
   const OwnedArray tau = in.tau(s, t, 1.0);
   terms.add(oo, "iijj->ij", 1.0, in.oooo(s, t));
@@ -91,8 +99,8 @@ void DenominatorTables::add_exchange(const MomentOperands& in, Spin s) {
 
 void DenominatorTables::add_three_body(const MomentOperands& in, Spin s, Spin t) {
   const Terms& terms = in.terms_;
-  const Result oov = append(oov_[s], {in.holes(s), in.holes(t), in.particles(s)}).result(),
-               ovv = append(ovv_[s], {in.holes(s), in.particles(s), in.particles(t)}).result();
+  const Result oov = begin(oov_[s][t], {in.holes(s), in.holes(t), in.particles(s)}),
+               ovv = begin(ovv_[s][t], {in.holes(s), in.particles(s), in.particles(t)});
   const ArrayView ovov = in.ovov(s, t), x = in.t2(s, t);
   terms.add(oov, "iaje,ijae->ija", 1.0, ovov, x);
   terms.add(ovv, "iamb,imab->iab", -1.0, ovov, x);

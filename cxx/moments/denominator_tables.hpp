@@ -1,9 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include "cxx/moments/moment_operands.hpp"
 #include "cxx/moments/tensors.hpp"
 
@@ -23,8 +19,8 @@ class DenominatorTables {
   /// Makes all tables: at most about o^2 v^2 operations. Throws std::bad_alloc and SystemError.
   explicit DenominatorTables(const MomentOperands& operands);
 
-  ArrayView o(Spin s) const { return o_[s][0].view(); }              ///< [i(s)]
-  ArrayView v(Spin s) const { return v_[s][0].view(); }              ///< [a(s)]
+  ArrayView o(Spin s) const { return o_[s].view(); }                 ///< [i(s)]
+  ArrayView v(Spin s) const { return v_[s].view(); }                 ///< [a(s)]
   ArrayView oo(Spin s, Spin t) const { return oo_[s][t].view(); }    ///< [i(s),j(t)]
   ArrayView vv(Spin s, Spin t) const { return vv_[s][t].view(); }    ///< [a(s),b(t)]
   ArrayView ov(Spin s, Spin t) const { return ov_[s][t].view(); }    ///< [i(s),a(t)]
@@ -32,15 +28,13 @@ class DenominatorTables {
   ArrayView ovv(Spin s, Spin t) const { return ovv_[s][t].view(); }  ///< [i(s),a(s),b(t)]
 
  private:
-  using OfSpins = std::array<std::vector<OwnedArray>, 2>;  ///< [Spin][Spin]
-
   void add_one_body(const MomentOperands& in, Spin s);
   void add_pairs(const MomentOperands& in, Spin s, Spin t);
   void add_exchange(const MomentOperands& in, Spin s);
   void add_three_body(const MomentOperands& in, Spin s, Spin t);
-  static OwnedArray& append(std::vector<OwnedArray>& arrays, std::vector<std::int64_t> extents);
 
-  OfSpins o_, v_, oo_, vv_, ov_, oov_, ovv_;
+  BySpin<OwnedArray> o_, v_;
+  BySpin<BySpin<OwnedArray>> oo_, vv_, ov_, oov_, ovv_;
 };
 
 }

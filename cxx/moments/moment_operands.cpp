@@ -24,12 +24,12 @@ Result zeroed(double* first, std::vector<std::int64_t> extents) {
 MomentOperands::MomentOperands(const MomentInputs& inputs, int threads) : in_(inputs), terms_(threads) {
   if (!in_.closed_shell) return;
   const ArrayView t = t2(alpha, beta);
-  same_.emplace_back(t.extents);
-  terms_.add(same_[0].result(), "ijab->ijab", 1.0, t);
-  terms_.add(same_[0].result(), "ijba->ijab", -1.0, t);
-  u_.emplace_back(t.extents);
-  terms_.add(u_[0].result(), "ijab->ijab", 1.0, t);
-  terms_.add(u_[0].result(), "ijab->ijab", 1.0, same_[0].view());
+  same_ = OwnedArray(t.extents);
+  terms_.add(same_.result(), "ijab->ijab", 1.0, t);
+  terms_.add(same_.result(), "ijba->ijab", -1.0, t);
+  u_ = OwnedArray(t.extents);
+  terms_.add(u_.result(), "ijab->ijab", 1.0, t);
+  terms_.add(u_.result(), "ijab->ijab", 1.0, same_.view());
 }
 
 const double* MomentOperands::block(Blocks blocks, Spin s, Spin t) const {
@@ -44,7 +44,7 @@ ArrayView MomentOperands::symmetric(Blocks blocks, std::vector<std::int64_t> (Mo
 }
 
 ArrayView MomentOperands::t2(Spin s, Spin t) const {
-  if (in_.closed_shell && s == t) return same_[0].view();
+  if (in_.closed_shell && s == t) return same_.view();
   return symmetric(&MomentInputs::t2, &MomentOperands::shape_t2, s, t, {1, 0, 3, 2});
 }
 
@@ -62,18 +62,17 @@ ArrayView MomentOperands::fock(Spin s) const {
 }
 
 ArrayView MomentOperands::ooov(Spin s, Spin t) {
-  std::vector<OwnedArray>& made = ooov_[2 * place(s) + place(t)];
-  if (made.empty()) {
-    OwnedArray x({holes(s), holes(s), holes(t), particles(t)});
+  OwnedArray& x = ooov_[place(s)][place(t)];
+  if (!x.exists()) {
+    x = OwnedArray({holes(s), holes(s), holes(t), particles(t)});
     terms_.add(x.result(), "mdlj->ljmd", 1.0, ovoo(t, s));
     terms_.add(x.result(), "je,lemd->ljmd", 1.0, t1(s), ovov(s, t));
-    made.push_back(std::move(x));
   }
-  return made[0].view();
+  return x.view();
 }
 
 std::vector<MomentOperands::Ring> MomentOperands::rings(Spin s) const {
-  if (in_.closed_shell) return {{u_[0].view(), beta}};  // both spins of l, e at once
+  if (in_.closed_shell) return {{u_.view(), beta}};  // both spins of l, e at once
   return {{t2(s, alpha), alpha}, {t2(s, beta), beta}};
 }
 
@@ -167,6 +166,24 @@ void MomentOperands::left_ovoo(Spin s, Spin t, double* o) const {
   terms_.add(result, "iajl->iajl", 1.0, ovoo(s, t));
   terms_.add(result, "le,iaje->iajl", 1.0, t1(t), ovov(s, t));
   if (s == t) terms_.antisymmetrise(result, 0, 2);
+}
+
+void MomentOperands::c2(Spin s, Spin t, double* c) const {
+  const Result result = zeroed(c, shape_t2(s, t));
+  terms_.add(result, "ijab->ijab", 1.0, t2(s, t));
+  terms_.add(result, "ia,jb->ijab", 1.0 / 3.0, t1(s), t1(t));
+  if (s == t) terms_.add(result, "ib,ja->ijab", -1.0 / 3.0, t1(s), t1(s));
+}
+
+double MomentOperands::overlap() const {
+  double sum = 0.0;
+  const Result result{&sum, {}};
+  for (const Spin s : both_spins) terms_.add(result, "ia,ia->", 1.0, t1(s), t1(s));
+  for (const auto& [s, t] : {std::pair(alpha, alpha), std::pair(alpha, beta), std::pair(beta, beta)}) {
+    const double weight = half_if_equal(s, t);  // of all orders of i, j and a, b
+    terms_.add(result, "ijab,ijab->", weight, t2(s, t), tau(s, t, weight).view());
+  }
+  return sum;
 }
 
 }

@@ -6,15 +6,24 @@
 #include <vector>
 
 #include "cxx/moments/tensors.hpp"
+#include "tce_tiles/tiles/tile_space.hpp"
 
 /// Operands of methods with moments of CCSD: integrals that are dressed with amplitudes, on the cores of this machine.
 namespace trifuse::moments {
 
-enum Spin : std::size_t { alpha = 0, beta = 1 };
+using enum Spin;
 inline constexpr std::array both_spins = {alpha, beta};
 
-using ArrayOfSpin = std::array<const double*, 2>;  ///< [Spin]
-using ArrayOfSpins = std::array<ArrayOfSpin, 2>;   ///< [Spin][Spin]: of the first pair of indices, of the second
+/// Something for each spin.
+template <typename T>
+struct BySpin {
+  std::array<T, 2> of{};
+
+  T& operator[](Spin s) { return of[s == alpha ? 0 : 1]; }
+  const T& operator[](Spin s) const { return of[s == alpha ? 0 : 1]; }
+};
+using ArrayOfSpin = BySpin<const double*>;  ///< [Spin]
+using ArrayOfSpins = BySpin<ArrayOfSpin>;   ///< [Spin][Spin]: of the first pair of indices, of the second
 
 /// Arrays in C order without gaps. i, j, k, l: holes; a, b, c, d: particles; (pq|rs): integrals, not antisymmetrised.
 ///
@@ -22,18 +31,18 @@ using ArrayOfSpins = std::array<ArrayOfSpin, 2>;   ///< [Spin][Spin]: of the fir
 /// `oooo`, `ovov`, `t2` and `vvvv_coulomb` are the same for [beta][alpha] as for [alpha][beta], which is read for both.
 struct MomentInputs {
   bool closed_shell = true;
-  std::array<std::int64_t, 2> holes{}, particles{};  ///< [Spin]; of a closed shell [alpha] only
-  ArrayOfSpin fock{};                                ///< [p,q], holes before particles; hartree
-  ArrayOfSpin t1{};                                  ///< [i,a]
-  ArrayOfSpins t2{};                                 ///< [i,j,a,b]; spins of i and j; equal spins: antisymmetric
-  ArrayOfSpins oooo{};                               ///< [i,j,k,l] = (ij|kl)
-  ArrayOfSpins ovoo{};                               ///< [i,a,j,k] = (ia|jk)
-  ArrayOfSpins oovv{};                               ///< [i,j,a,b] = (ij|ab)
-  ArrayOfSpins ovov{};                               ///< [i,a,j,b] = (ia|jb)
-  ArrayOfSpins ovvv{};                               ///< [i,a,b,c] = (ia|bc)
-  ArrayOfSpins kvvv{};                               ///< [k,c,b,d] = sum_e t1[k,e] (ce|bd); for right operands only
-  ArrayOfSpins vvvv_coulomb{};                       ///< [a,b] = (aa|bb); for tables only
-  ArrayOfSpin vvvv_exchange{};                       ///< [a,b] = (ab|ab); for tables only
+  BySpin<std::int64_t> holes, particles;  ///< [Spin]; of a closed shell [alpha] only
+  ArrayOfSpin fock;                       ///< [p,q], holes before particles; hartree
+  ArrayOfSpin t1;                         ///< [i,a]
+  ArrayOfSpins t2;                        ///< [i,j,a,b]; spins of i and j; equal spins: antisymmetric
+  ArrayOfSpins oooo;                      ///< [i,j,k,l] = (ij|kl)
+  ArrayOfSpins ovoo;                      ///< [i,a,j,k] = (ia|jk)
+  ArrayOfSpins oovv;                      ///< [i,j,a,b] = (ij|ab)
+  ArrayOfSpins ovov;                      ///< [i,a,j,b] = (ia|jb)
+  ArrayOfSpins ovvv;                      ///< [i,a,b,c] = (ia|bc)
+  ArrayOfSpins kvvv;                      ///< [k,c,b,d] = sum_e t1[k,e] (ce|bd); for right operands only
+  ArrayOfSpins vvvv_coulomb;              ///< [a,b] = (aa|bb); for tables only
+  ArrayOfSpin vvvv_exchange;              ///< [a,b] = (ab|ab); for tables only
 };
 
 /// Makes operands of one side from the arrays of an input, which must outlive it. Each function for v, o or a table
@@ -66,6 +75,13 @@ class MomentOperands {
   /// Writes o[i,a,j,l], the same for a contracted hole.
   void left_ovoo(Spin s, Spin t, double* o) const;
 
+  /// Writes c2[i,j,a,b], in the place of v2 in a set whose other tensor is t1: then S = t1 t2 + t1^3 / 6, the triples
+  /// of exp(T1 + T2). Spins of i and j; equal spins: antisymmetric.
+  void c2(Spin s, Spin t, double* c) const;
+  /// Returns <exp(T1 + T2)> projected on itself in singles and doubles: the overlap of the denominators of CR-CCSD(T)
+  /// without 1 and without triples.
+  double overlap() const;
+
  private:
   friend class DenominatorTables;
 
@@ -78,7 +94,7 @@ class MomentOperands {
 
   std::int64_t holes(Spin s) const { return in_.holes[place(s)]; }
   std::int64_t particles(Spin s) const { return in_.particles[place(s)]; }
-  std::size_t place(Spin s) const { return in_.closed_shell ? alpha : s; }
+  Spin place(Spin s) const { return in_.closed_shell ? alpha : s; }
   const double* block(Blocks blocks, Spin s, Spin t) const;
   /// A block of an array that is the same after an exchange of both pairs, which `exchange` does to its axes.
   ArrayView symmetric(Blocks blocks, std::vector<std::int64_t> (MomentOperands::*shape)(Spin, Spin) const, Spin s,
@@ -115,8 +131,8 @@ class MomentOperands {
 
   MomentInputs in_;
   Terms terms_;
-  std::vector<OwnedArray> same_, u_;  ///< of a closed shell: t2[i,j,a,b] - t2[i,j,b,a], and the same with 2 t2
-  std::array<std::vector<OwnedArray>, 4> ooov_;  ///< [2 s + t]: one array, or none before it is needed
+  OwnedArray same_, u_;              ///< of a closed shell: t2[i,j,a,b] - t2[i,j,b,a], and the same with 2 t2
+  BySpin<BySpin<OwnedArray>> ooov_;  ///< without memory before they are needed
 };
 
 }

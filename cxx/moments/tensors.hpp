@@ -30,10 +30,14 @@ struct Result {
   ArrayView view() const { return {first, extents}; }
 };
 
-/// An array in C order with memory of its own; its elements begin with 0. Throws std::bad_alloc.
+/// An array in C order with memory of its own; its elements begin with 0.
 class OwnedArray {
  public:
+  OwnedArray() = default;
+  /// Throws std::bad_alloc.
   explicit OwnedArray(std::vector<std::int64_t> extents);
+  /// Returns false for an array without memory.
+  bool exists() const { return memory_.data() != nullptr; }
   Result result() { return {memory_.data(), extents_}; }
   ArrayView view() const { return {memory_.data(), extents_}; }
 

@@ -46,15 +46,18 @@ class FileArrays {
   std::map<std::string, std::vector<double>> numbers_;
 };
 
+inline char letter(Spin s) {
+  return s == alpha ? 'a' : 'b';
+}
 inline std::string letters(Spin s, Spin t) {
-  return {"ab"[s], "ab"[t]};
+  return {letter(s), letter(t)};
 }
 
 /// The names of the arrays of a dump.
 struct Names {
   bool closed_shell;
 
-  std::string of_spin(const std::string& name, Spin s) const { return closed_shell ? name : name + "_" + "ab"[s]; }
+  std::string of_spin(const std::string& name, Spin s) const { return closed_shell ? name : name + "_" + letter(s); }
   std::string of_spins(const std::string& name, Spin s, Spin t) const {
     return closed_shell ? name : name + "_" + letters(s, t);
   }
@@ -91,7 +94,7 @@ struct Molecule {
       in.particles[s] = shape[1];
       in.fock[s] = arrays.first(names.of_spin("fock", s));
       in.t1[s] = arrays.first(names.of_spin("t1", s));
-      in.vvvv_exchange[s] = arrays.first("vvvv_exchange_" + std::string(1, "ab"[s]));
+      in.vvvv_exchange[s] = arrays.first("vvvv_exchange_" + std::string(1, letter(s)));
       for (const Spin t : both_spins) {
         in.t2[s][t] = arrays.first(names.of_spins("t2", s, t));
         in.vvvv_coulomb[s][t] = arrays.first("vvvv_coulomb_" + letters(s, t));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cxx/moments/denominator_tables.hpp"
@@ -47,6 +48,21 @@ TEST_P(MomentsOf, MayTakeThePlaceOfK) {
     MomentOperands(inputs, 1).right_ovvv(s, t, v.data());
     molecule.expect(molecule.names.of_operand("right_ovvv", s, t), v.data());
   });
+}
+
+TEST_P(MomentsOf, OverlapIsThatOfTheReference) {
+  Molecule molecule(GetParam());
+  const MomentInputs inputs = molecule.inputs();
+  const MomentOperands operands(inputs, 1);
+  const double expected = molecule.arrays.attribute("overlap D");
+  EXPECT_NEAR(operands.overlap(), expected, 1e-12 * std::abs(expected));
+  for (const auto& [s, t] : {std::pair(alpha, alpha), std::pair(alpha, beta), std::pair(beta, beta)}) {
+    if (inputs.closed_shell && s == t) continue;
+    const std::string name = molecule.names.of_spins("c2", s, t);
+    std::vector<double> c2(molecule.arrays.numbers(name).size(), std::nan(""));
+    operands.c2(s, t, c2.data());
+    molecule.expect(name, c2.data());
+  }
 }
 
 TEST_P(MomentsOf, TablesAreThoseOfTheReference) {
