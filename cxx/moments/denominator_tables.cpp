@@ -65,7 +65,7 @@ void DenominatorTables::add_pairs(const MomentOperands& in, Spin s, Spin t) {
   terms.add(oo, "ie,iejj->ij", 1.0, t1, in.ovoo(s, t));
   terms.add(oo, "jf,jfii->ij", 1.0, t1_of_t, in.ovoo(t, s));
   terms.add(oo, "iejf,ijef->ij", 1.0, ovov, tau.view());
-  terms.add(vv, "ab->ab", 1.0, in.symmetric(&MomentInputs::vvvv_coulomb, &MomentOperands::shape_vv, s, t, {1, 0}));
+  terms.add(vv, "ab->ab", 1.0, in.symmetric(&MomentInputs::vvvv_coulomb, s, t, in.shape_vv(s, t), {1, 0}));
   terms.add(vv, "ma,mabb->ab", -1.0, t1, in.ovvv(s, t));
   terms.add(vv, "mb,mbaa->ab", -1.0, t1_of_t, in.ovvv(t, s));
   terms.add(vv, "manb,mnab->ab", 1.0, ovov, tau.view());

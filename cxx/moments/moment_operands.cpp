@@ -21,7 +21,8 @@ Result zeroed(double* first, std::vector<std::int64_t> extents) {
 
 }
 
-MomentOperands::MomentOperands(const MomentInputs& inputs, int threads) : in_(inputs), terms_(threads) {
+MomentOperands::MomentOperands(const MomentInputs& inputs, int threads, Contract contract)
+    : in_(inputs), terms_(std::move(contract), threads) {
   if (!in_.closed_shell) return;
   const ArrayView t = t2(alpha, beta);
   same_ = OwnedArray(t.extents);
@@ -36,24 +37,24 @@ const double* MomentOperands::block(Blocks blocks, Spin s, Spin t) const {
   return in_.closed_shell ? (in_.*blocks)[alpha][beta] : (in_.*blocks)[s][t];
 }
 
-ArrayView MomentOperands::symmetric(Blocks blocks, std::vector<std::int64_t> (MomentOperands::*shape)(Spin, Spin) const,
-                                    Spin s, Spin t, const std::vector<std::size_t>& exchange) const {
-  const Spin first = std::min(s, t), second = std::max(s, t);
-  const ArrayView found(block(blocks, first, second), (this->*shape)(first, second));
-  return s == first ? found : found.with_axes(exchange);
+ArrayView MomentOperands::symmetric(Blocks blocks, Spin s, Spin t, std::vector<std::int64_t> shape,
+                                    const std::vector<std::size_t>& exchange) const {
+  if (s <= t) return {block(blocks, s, t), std::move(shape)};
+  const ArrayView exchanged = ArrayView(nullptr, std::move(shape)).with_axes(exchange);
+  return ArrayView(block(blocks, t, s), exchanged.extents).with_axes(exchange);
 }
 
 ArrayView MomentOperands::t2(Spin s, Spin t) const {
   if (in_.closed_shell && s == t) return same_.view();
-  return symmetric(&MomentInputs::t2, &MomentOperands::shape_t2, s, t, {1, 0, 3, 2});
+  return symmetric(&MomentInputs::t2, s, t, shape_t2(s, t), {1, 0, 3, 2});
 }
 
 ArrayView MomentOperands::oooo(Spin s, Spin t) const {
-  return symmetric(&MomentInputs::oooo, &MomentOperands::shape_oooo, s, t, {2, 3, 0, 1});
+  return symmetric(&MomentInputs::oooo, s, t, shape_oooo(s, t), {2, 3, 0, 1});
 }
 
 ArrayView MomentOperands::ovov(Spin s, Spin t) const {
-  return symmetric(&MomentInputs::ovov, &MomentOperands::shape_ovov, s, t, {2, 3, 0, 1});
+  return symmetric(&MomentInputs::ovov, s, t, shape_ovov(s, t), {2, 3, 0, 1});
 }
 
 ArrayView MomentOperands::fock(Spin s) const {

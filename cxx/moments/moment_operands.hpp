@@ -8,7 +8,7 @@
 #include "cxx/moments/tensors.hpp"
 #include "tce_tiles/tiles/tile_space.hpp"
 
-/// Operands of methods with moments of CCSD: integrals that are dressed with amplitudes, on the cores of this machine.
+/// Operands of methods with moments of CCSD: integrals that are dressed with amplitudes.
 namespace trifuse::moments {
 
 using enum Spin;
@@ -52,14 +52,18 @@ struct MomentInputs {
 /// equal spins are antisymmetrised: v[k,c,b,d] in c, b and o[i,a,j,l] in i, j. The last index of v and of o is the
 /// contracted one. Dressed arrays are not symmetric in it and the index before.
 ///
-/// Work memory, with o holes and v particles: at most 4 o^2 v^2 + o^4 numbers beside 2 o^2 v^2 (a closed shell) and,
-/// for right operands, o^3 v (a closed shell) or 4 o^3 v. There is no work array of the size of v.
+/// Work memory, in numbers, with o holes and v particles: 2 o^2 v^2 (a closed shell), o^3 v (4 o^3 v with two spins)
+/// after the first right operand, and in each call at most the larger one of 2 o^2 v^2 and o^2 v^2 + o^4. There is no
+/// work array of the size of v.
 ///
-/// All functions throw std::bad_alloc and SystemError.
+/// All functions throw std::bad_alloc, and what contractions throw: on cores SystemError.
 class MomentOperands {
  public:
-  /// `threads`: at least 1.
-  MomentOperands(const MomentInputs& inputs, int threads);
+  /// `threads`: at least 1. `contract` computes all contractions, e.g. the large ones on GPUs.
+  MomentOperands(const MomentInputs& inputs, int threads, Contract contract);
+  /// Computes on the cores of this machine.
+  MomentOperands(const MomentInputs& inputs, int threads)
+      : MomentOperands(inputs, threads, contract_on_cores(threads)) {}
 
   /// Writes F[i,a] = f_ia + sum over the mean field of t1.
   void hbar_fov(Spin s, double* f) const;
@@ -96,9 +100,9 @@ class MomentOperands {
   std::int64_t particles(Spin s) const { return in_.particles[place(s)]; }
   Spin place(Spin s) const { return in_.closed_shell ? alpha : s; }
   const double* block(Blocks blocks, Spin s, Spin t) const;
-  /// A block of an array that is the same after an exchange of both pairs, which `exchange` does to its axes.
-  ArrayView symmetric(Blocks blocks, std::vector<std::int64_t> (MomentOperands::*shape)(Spin, Spin) const, Spin s,
-                      Spin t, const std::vector<std::size_t>& exchange) const;
+  /// A block of an array that is the same after an exchange of both spins and of axes: axis n becomes exchange[n].
+  ArrayView symmetric(Blocks blocks, Spin s, Spin t, std::vector<std::int64_t> shape,
+                      const std::vector<std::size_t>& exchange) const;
   std::vector<std::int64_t> shape_oooo(Spin s, Spin t) const { return {holes(s), holes(s), holes(t), holes(t)}; }
   std::vector<std::int64_t> shape_ovoo(Spin s, Spin t) const { return {holes(s), particles(s), holes(t), holes(t)}; }
   std::vector<std::int64_t> shape_oovv(Spin s, Spin t) const {

@@ -7,7 +7,6 @@
 
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/contraction/cpu_contraction.hpp"
-#include "cxx/contraction/description.hpp"
 
 namespace trifuse::moments {
 
@@ -59,6 +58,11 @@ std::int64_t Result::size() const {
 OwnedArray::OwnedArray(std::vector<std::int64_t> extents)
     : extents_(std::move(extents)), memory_(Buffer::zeros(static_cast<std::size_t>(product(extents_)))) {}
 
+Contract contract_on_cores(int threads) {
+  return [threads](const contraction::Contraction& contraction, double factor, const double* a, const double* b,
+                   double* c) { contraction::CpuContraction(contraction, threads).run(factor, a, b, 1.0, c); };
+}
+
 void Terms::add(const Result& c, std::string_view expression, double factor, const ArrayView& a,
                 const ArrayView& b) const {
   const std::size_t comma = expression.find(','), arrow = expression.find("->");
@@ -67,7 +71,7 @@ void Terms::add(const Result& c, std::string_view expression, double factor, con
   const std::string single = of_a + "," + of_b + std::string(expression.substr(arrow));
   const contraction::Contraction described =
       contraction::describe(single, layout_a, layout_b, contraction::Layout{c.extents, {}});
-  contraction::CpuContraction(described, threads_).run(factor, a.first, b.first, 1.0, c.first);
+  contract_(described, factor, a.first, b.first, c.first);
 }
 
 void Terms::add(const Result& c, std::string_view expression, double factor, const ArrayView& a) const {

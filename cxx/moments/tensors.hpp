@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "cxx/contraction/description.hpp"
 
 /// Arrays in memory, and the terms of a formula: one line of code for each.
 namespace trifuse::moments {
@@ -46,16 +49,21 @@ class OwnedArray {
   Buffer memory_;
 };
 
-/// Adds terms to arrays, on the cores of this machine.
+/// Computes C += factor sum A B. A, B and C are in the memory of the host; pointers are to the elements at offset 0.
+using Contract = std::function<void(const contraction::Contraction& contraction, double factor, const double* a,
+                                    const double* b, double* c)>;
+/// Contractions on the cores of this machine. `threads`: at least 1. The result throws std::bad_alloc and SystemError.
+Contract contract_on_cores(int threads);
+
+/// Adds terms to arrays.
 ///
 /// Expressions are those of contraction::describe(). A letter may occur twice in an input: then its diagonal is taken.
-/// Throws UsageError if the expression does not fit the arrays, std::bad_alloc and SystemError.
+/// Throws UsageError if the expression does not fit the arrays, and what the function for contractions throws.
 class Terms {
  public:
-  /// `threads`: at least 1.
-  explicit Terms(int threads) : threads_(threads) {}
+  /// `contract` computes the contractions. `threads`: at least 1; for other work.
+  Terms(Contract contract, int threads) : contract_(std::move(contract)), threads_(threads) {}
 
-  int threads() const { return threads_; }
   /// c += factor sum a b, e.g. "ke,nebd->nkbd".
   void add(const Result& c, std::string_view expression, double factor, const ArrayView& a, const ArrayView& b) const;
   /// c += factor a, e.g. "iijj->ij".
@@ -65,6 +73,7 @@ class Terms {
   void antisymmetrise(const Result& x, std::size_t first, std::size_t second) const;
 
  private:
+  Contract contract_;
   int threads_;
 };
 

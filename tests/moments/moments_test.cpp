@@ -5,8 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/contraction/description.hpp"
+#include "cxx/contraction/reference.hpp"
 #include "cxx/moments/denominator_tables.hpp"
 #include "cxx/moments/moment_operands.hpp"
+#include "cxx/moments/tensors.hpp"
 #include "tests/moments/molecule.hpp"
 
 /// Operands, compared with those of another program: see tests/data/moments/README.md.
@@ -18,8 +21,12 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {};
 /// Results begin with NaN, so that they must not be read.
 TEST_P(MomentsOf, OperandsAreThoseOfTheReference) {
   Molecule molecule(GetParam());
-  for (const int threads : {1, 2}) {
-    MomentOperands operands(molecule.inputs(), threads);
+  const MomentInputs inputs = molecule.inputs();
+  const Contract by_loops = [](const contraction::Contraction& contraction, double factor, const double* a,
+                               const double* b,
+                               double* c) { contraction::contract_by_loops(contraction, factor, a, b, 1.0, c); };
+  for (const Contract& contract : {contract_on_cores(1), by_loops}) {
+    MomentOperands operands(inputs, 2, contract);
     const auto check = [&](const std::string& name, auto make) {
       std::vector<double> found(molecule.arrays.numbers(name).size(), std::nan(""));
       make(found.data());
