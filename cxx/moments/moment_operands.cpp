@@ -57,6 +57,11 @@ ArrayView MomentOperands::ovov(Spin s, Spin t) const {
   return symmetric(&MomentInputs::ovov, s, t, shape_ovov(s, t), {2, 3, 0, 1});
 }
 
+MomentOperands::Signed MomentOperands::mixed_ovov(Spin s, Spin t) const {
+  if (s == t && in_.antisymmetrised) return {-own(s, t), oovv(s, t).with_axes({0, 3, 1, 2})};
+  return {1.0, ovov(s, t)};
+}
+
 ArrayView MomentOperands::fock(Spin s) const {
   const std::int64_t orbitals = holes(s) + particles(s);
   return {in_.fock[place(s)], {orbitals, orbitals}};
@@ -97,36 +102,43 @@ void MomentOperands::hbar_fov(Spin s, double* f) const {
   bare.extents = result.extents;
   terms_.add(result, "me->me", 1.0, bare);
   for (const Spin r : both_spins) terms_.add(result, "menf,nf->me", 1.0, ovov(s, r), t1(r));
-  terms_.add(result, "mfne,nf->me", -1.0, ovov(s, s), t1(s));
+  if (!in_.antisymmetrised) terms_.add(result, "mfne,nf->me", -1.0, ovov(s, s), t1(s));
 }
 
+/// In expressions the indices of bare (pq|rs) are in the order in which an antisymmetrised array has the right two of
+/// them exchanged. Without antisymmetry other orders would do, too.
+///
 /// The formula of moments, in which b is dressed at once for all terms (in `of_b`), and c, too (in `of_c`). So the
 /// dressed array (bd|le) is never made.
 void MomentOperands::right_ovvv(Spin s, Spin t, double* v) {
   const Result result{v, shape_ovvv(s, t)};
   const double* const k = block(&MomentInputs::kvvv, s, t);
-  if (v != k) std::copy_n(k, result.size(), v);
+  const double half = half_if_equal(s, t), one = own(s, t);
+  std::transform(k, k + result.size(), v, [one](double number) { return one * number; });
   const ArrayView x = t2(s, t);
   OwnedArray of_b({holes(s), particles(s), holes(t), particles(t)});  // [k,c,m,d]
   OwnedArray of_c({holes(s), holes(s), particles(t), particles(t)});  // [n,k,b,d]
   const Result b = of_b.result(), c = of_c.result();
-  terms_.add(result, "kcbd->kcbd", 1.0, ovvv(s, t));
-  terms_.add(b, "kcmd->kcmd", 1.0, ovov(s, t));
-  terms_.add(b, "ke,mdce->kcmd", 1.0, t1(s), ovvv(t, s));
-  terms_.add(b, "nc,nkmd->kcmd", -1.0, t1(s), ooov(s, t));
-  terms_.add(c, "nkbd->nkbd", 1.0, oovv(s, t));
-  terms_.add(c, "ke,nebd->nkbd", 1.0, t1(s), ovvv(s, t));
+  terms_.add(result, "kcbd->kcbd", one, ovvv(s, t));
+  const Signed mixed = mixed_ovov(s, t);
+  terms_.add(b, "kcmd->kcmd", mixed.factor, mixed.x);
+  terms_.add(b, "ke,mdec->kcmd", one, t1(s), ovvv(t, s));
+  terms_.add(b, "nc,nkmd->kcmd", -one, t1(s), ooov(s, t));
+  terms_.add(c, "nkbd->nkbd", one, oovv(s, t));
+  terms_.add(c, "ke,nedb->nkbd", one, t1(s), ovvv(s, t));
   for (const Ring& ring : rings(s)) {
-    terms_.add(result, "lebd,klce->kcbd", 1.0, ovvv(ring.spin, t), ring.x);
+    terms_.add(result, "ledb,klce->kcbd", 1.0, ovvv(ring.spin, t), ring.x);
     terms_.add(b, "mdle,klce->kcmd", 1.0, ovov(t, ring.spin), ring.x);
   }
-  terms_.add(result, "ldbe,klce->kcbd", -1.0, ovvv(t, t), x);
-  terms_.add(b, "meld,klce->kcmd", -1.0, ovov(t, t), x);
+  if (!in_.antisymmetrised) {
+    terms_.add(result, "ldbe,klce->kcbd", -1.0, ovvv(t, t), x);
+    terms_.add(b, "meld,klce->kcmd", -1.0, ovov(t, t), x);
+  }
   if (s != t) {
     terms_.add(result, "ldce,lkbe->kcbd", -1.0, ovvv(t, s), t2(t, s));
     terms_.add(c, "neld,lkbe->nkbd", -1.0, ovov(s, t), t2(t, s));
   }
-  terms_.add(result, "mkld,lmbc->kcbd", half_if_equal(s, t), ooov(s, t), t2(t, s));
+  terms_.add(result, "mkld,lmbc->kcbd", half * one, ooov(s, t), t2(t, s));
   terms_.add(result, "nc,nkbd->kcbd", -1.0, t1(s), of_c.view());
   terms_.add(result, "mb,kcmd->kcbd", -1.0, t1(t), of_b.view());
   if (s == t) terms_.antisymmetrise(result, 1, 2);
@@ -134,38 +146,42 @@ void MomentOperands::right_ovvv(Spin s, Spin t, double* v) {
 
 /// The formula of moments, in which a is dressed at once for all terms (in `of_a`).
 void MomentOperands::right_ovoo(Spin s, Spin t, double* o) {
+  const double half = half_if_equal(s, t), one = own(s, t);
   const Result result = zeroed(o, shape_ovoo(s, t));
   const ArrayView x = t2(s, t);
-  const OwnedArray pairs = tau(s, t, half_if_equal(s, t));
+  const OwnedArray pairs = tau(s, t, half);
   OwnedArray of_a(shape_oooo(s, t));  // [m,i,l,j]
   const Result a = of_a.result();
-  terms_.add(result, "iajl->iajl", 1.0, ovoo(s, t));
-  terms_.add(result, "ie,ljae->iajl", 1.0, t1(s), oovv(t, s));
-  terms_.add(result, "jf,ialf->iajl", 1.0, t1(t), ovov(s, t));
-  terms_.add(result, "lfae,ijef->iajl", 1.0, ovvv(t, s), pairs.view());
-  terms_.add(a, "milj->milj", 1.0, oooo(s, t));
-  terms_.add(a, "ie,melj->milj", 1.0, t1(s), ovoo(s, t));
-  terms_.add(a, "jf,lfmi->milj", 1.0, t1(t), ovoo(t, s));
-  terms_.add(a, "melf,ijef->milj", 1.0, ovov(s, t), pairs.view());
+  terms_.add(result, "iajl->iajl", one, ovoo(s, t));
+  terms_.add(result, "ie,ljae->iajl", one, t1(s), oovv(t, s));
+  const Signed mixed = mixed_ovov(s, t);
+  terms_.add(result, "jf,ialf->iajl", mixed.factor, t1(t), mixed.x);
+  terms_.add(result, "lfea,ijef->iajl", one, ovvv(t, s), pairs.view());
+  terms_.add(a, "milj->milj", one, oooo(s, t));
+  terms_.add(a, "ie,melj->milj", one, t1(s), ovoo(s, t));
+  terms_.add(a, "jf,lfmi->milj", one, t1(t), ovoo(t, s));
+  terms_.add(a, "melf,ijef->milj", one, ovov(s, t), pairs.view());
   terms_.add(result, "ma,milj->iajl", -1.0, t1(s), of_a.view());
   for (const Ring& ring : rings(s)) terms_.add(result, "ljmd,imad->iajl", 1.0, ooov(t, ring.spin), ring.x);
-  terms_.add(result, "mjld,imad->iajl", -1.0, ooov(t, t), x);
+  if (!in_.antisymmetrised) terms_.add(result, "mjld,imad->iajl", -1.0, ooov(t, t), x);
   if (s != t) terms_.add(result, "mild,jmda->iajl", -1.0, ooov(s, t), t2(t, s));
-  terms_.add(result, "ld,ijad->iajl", half_if_equal(s, t), fov(t).view(), x);
+  terms_.add(result, "ld,ijad->iajl", half, fov(t).view(), x);
   if (s == t) terms_.antisymmetrise(result, 0, 2);
 }
 
 void MomentOperands::left_ovvv(Spin s, Spin t, double* v) const {
+  const double one = own(s, t);
   const Result result = zeroed(v, shape_ovvv(s, t));
-  terms_.add(result, "kcbd->kcbd", 1.0, ovvv(s, t));
-  terms_.add(result, "md,kcmb->kcbd", -1.0, t1(t), ovov(s, t));
+  terms_.add(result, "kcbd->kcbd", one, ovvv(s, t));
+  terms_.add(result, "md,kcmb->kcbd", -one, t1(t), ovov(s, t));
   if (s == t) terms_.antisymmetrise(result, 1, 2);
 }
 
 void MomentOperands::left_ovoo(Spin s, Spin t, double* o) const {
+  const double one = own(s, t);
   const Result result = zeroed(o, shape_ovoo(s, t));
-  terms_.add(result, "iajl->iajl", 1.0, ovoo(s, t));
-  terms_.add(result, "le,iaje->iajl", 1.0, t1(t), ovov(s, t));
+  terms_.add(result, "iajl->iajl", one, ovoo(s, t));
+  terms_.add(result, "le,iaje->iajl", one, t1(t), ovov(s, t));
   if (s == t) terms_.antisymmetrise(result, 0, 2);
 }
 

@@ -31,6 +31,8 @@ using ArrayOfSpins = BySpin<ArrayOfSpin>;   ///< [Spin][Spin]: of the first pair
 /// `oooo`, `ovov`, `t2` and `vvvv_coulomb` are the same for [beta][alpha] as for [alpha][beta], which is read for both.
 struct MomentInputs {
   bool closed_shell = true;
+  /// With two spins: true if the integrals and kvvv of equal spins are antisymmetrised, as the asym_ arrays of a dump.
+  bool antisymmetrised = false;
   BySpin<std::int64_t> holes, particles;  ///< [Spin]; of a closed shell [alpha] only
   ArrayOfSpin fock;                       ///< [p,q], holes before particles; hartree
   ArrayOfSpin t1;                         ///< [i,a]
@@ -130,6 +132,14 @@ class MomentOperands {
   /// The amplitudes of the terms in which the pair l, e has direct integrals; s: spin of k, c.
   std::vector<Ring> rings(Spin s) const;
   OwnedArray fov(Spin s) const;
+  /// (kc|md) as [k,c,m,d], of which an antisymmetrised array has c and m exchanged, not c and d as that of ovov().
+  struct Signed {
+    double factor;
+    ArrayView x;
+  };
+  Signed mixed_ovov(Spin s, Spin t) const;
+  /// Factor of integrals of equal spins in a sum that is antisymmetrised afterwards.
+  double own(Spin s, Spin t) const { return s == t && in_.antisymmetrised ? 0.5 : 1.0; }
   /// factor t2[i,j,a,b] + t1[i,a] t1[j,b].
   OwnedArray tau(Spin s, Spin t, double factor) const;
 

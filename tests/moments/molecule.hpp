@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cxx/moments/moment_operands.hpp"
+#include "cxx/moments/tensors.hpp"
 #include "tce_tiles/hdf5/hdf5_file.hpp"
 
 /// Files of tests/data/moments, with inputs and results.
@@ -77,7 +78,7 @@ struct Names {
 struct Molecule {
   FileArrays arrays;
   Names names;
-  std::vector<double> exchange;  ///< of a closed shell: the second half of vvvv_diag
+  std::map<std::string, OwnedArray> antisymmetrised;  ///< by the name of the plain array
 
   explicit Molecule(const std::string& file) : arrays(file), names{arrays.has("t2")} {}
 
@@ -106,6 +107,41 @@ struct Molecule {
       in.vvvv_exchange[alpha] = arrays.first("vvvv_diag") + in.particles[alpha] * in.particles[alpha];
     }
     return in;
+  }
+
+  /// Replaces the integrals of equal spins by antisymmetrised ones, by the formulas of the dump's page.
+  MomentInputs antisymmetrised_inputs() {
+    struct Formula {
+      std::string name, subtracted;
+      ArrayOfSpins& blocks;
+      std::vector<std::size_t> axes;  ///< of the subtracted array
+    };
+    MomentInputs in = inputs();
+    in.antisymmetrised = true;
+    for (const Formula& f : {Formula{"oooo", "oooo", in.oooo, {2, 1, 0, 3}},
+                             {"ovoo", "ovoo", in.ovoo, {2, 1, 0, 3}},
+                             {"oovv", "ovov", in.oovv, {0, 2, 3, 1}},
+                             {"ovov", "ovov", in.ovov, {0, 3, 2, 1}},
+                             {"ovvv", "ovvv", in.ovvv, {0, 2, 1, 3}},
+                             {"kvvv", "kvvv", in.kvvv, {0, 2, 1, 3}}}) {
+      for (const Spin s : both_spins) {
+        const std::string name = names.of_pairs(f.name, s, s), other = names.of_pairs(f.subtracted, s, s);
+        OwnedArray& made = antisymmetrised[name] = OwnedArray(arrays.shape(name));
+        const Terms terms(contract_on_cores(1), 1);
+        terms.add(made.result(), "pqrs->pqrs", 1.0, {arrays.first(name), arrays.shape(name)});
+        terms.add(made.result(), "pqrs->pqrs", -1.0,
+                  ArrayView(arrays.first(other), arrays.shape(other)).with_axes(f.axes));
+        f.blocks[s][s] = made.view().first;
+      }
+    }
+    return in;
+  }
+
+  /// Returns the inputs in each form that the molecule can have.
+  std::vector<MomentInputs> all_inputs() {
+    std::vector<MomentInputs> all = {inputs()};
+    if (!names.closed_shell) all.push_back(antisymmetrised_inputs());
+    return all;
   }
 
   /// Calls `body` for the spins of all operands.
