@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/moments/moment_arrays.hpp"
 #include "cxx/moments/moment_operands.hpp"
 #include "cxx/moments/tensors.hpp"
+#include "tce_tiles/dump_files/hdf5_arrays.hpp"
 #include "tce_tiles/hdf5/hdf5_file.hpp"
 
 /// Files of tests/data/moments, with inputs and results.
@@ -24,6 +26,7 @@ class FileArrays {
   explicit FileArrays(const std::string& name)
       : file_(Hdf5File::open(std::string(TRIFUSE_TEST_DATA) + "/moments/" + name)) {}
 
+  const Hdf5File& file() const { return file_; }
   bool has(const std::string& name) const { return file_.has(name); }
   const std::vector<double>& numbers(const std::string& name) {
     std::vector<double>& numbers = numbers_[name];
@@ -78,36 +81,13 @@ struct Names {
 struct Molecule {
   FileArrays arrays;
   Names names;
+  MomentArrays in_memory;
   std::map<std::string, OwnedArray> antisymmetrised;  ///< by the name of the plain array
 
-  explicit Molecule(const std::string& file) : arrays(file), names{arrays.has("t2")} {}
+  explicit Molecule(const std::string& file)
+      : arrays(file), names{arrays.has("t2")}, in_memory(Hdf5Arrays(arrays.file()), names.closed_shell) {}
 
-  MomentInputs inputs() {
-    MomentInputs in;
-    in.closed_shell = names.closed_shell;
-    const std::vector<std::pair<std::string, ArrayOfSpins*>> with_pairs = {{"oooo", &in.oooo}, {"ovoo", &in.ovoo},
-                                                                           {"oovv", &in.oovv}, {"ovov", &in.ovov},
-                                                                           {"ovvv", &in.ovvv}, {"kvvv", &in.kvvv}};
-    for (const Spin s : both_spins) {
-      if (names.closed_shell && s == beta) break;
-      const auto shape = arrays.shape(names.of_spin("t1", s));
-      in.holes[s] = shape[0];
-      in.particles[s] = shape[1];
-      in.fock[s] = arrays.first(names.of_spin("fock", s));
-      in.t1[s] = arrays.first(names.of_spin("t1", s));
-      in.vvvv_exchange[s] = arrays.first("vvvv_exchange_" + std::string(1, letter(s)));
-      for (const Spin t : both_spins) {
-        in.t2[s][t] = arrays.first(names.of_spins("t2", s, t));
-        in.vvvv_coulomb[s][t] = arrays.first("vvvv_coulomb_" + letters(s, t));
-        for (const auto& [name, blocks] : with_pairs) (*blocks)[s][t] = arrays.first(names.of_pairs(name, s, t));
-      }
-    }
-    if (names.closed_shell) {
-      in.vvvv_coulomb[alpha][beta] = arrays.first("vvvv_diag");
-      in.vvvv_exchange[alpha] = arrays.first("vvvv_diag") + in.particles[alpha] * in.particles[alpha];
-    }
-    return in;
-  }
+  MomentInputs inputs() const { return in_memory.inputs(); }
 
   /// Replaces the integrals of equal spins by antisymmetrised ones, by the formulas of the dump's page.
   MomentInputs antisymmetrised_inputs() {
