@@ -69,6 +69,8 @@ class MomentOperands {
 
   /// Writes F[i,a] = f_ia + sum over the mean field of t1.
   void hbar_fov(Spin s, double* f) const;
+  /// Returns the same.
+  OwnedArray fov(Spin s) const;
 
   /// Writes v[k,c,b,d], the part of the moments of CCSD that t2 is multiplied by. `v` may be the array `kvvv` of these
   /// spins, which is then overwritten.
@@ -131,7 +133,6 @@ class MomentOperands {
   ArrayView ooov(Spin s, Spin t);
   /// The amplitudes of the terms in which the pair l, e has direct integrals; s: spin of k, c.
   std::vector<Ring> rings(Spin s) const;
-  OwnedArray fov(Spin s) const;
   /// (kc|md) as [k,c,m,d], of which an antisymmetrised array has c and m exchanged, not c and d as that of ovov().
   struct Signed {
     double factor;

@@ -38,8 +38,7 @@ class FileArrays {
     return numbers;
   }
   double attribute(const std::string& name) const { return file_.attributes().real(name).value(); }
-  /// Returns null if there is no such array.
-  const double* first(const std::string& name) { return has(name) ? numbers(name).data() : nullptr; }
+  const double* first(const std::string& name) { return numbers(name).data(); }
   std::vector<std::int64_t> shape(const std::string& name) const {
     const Hdf5Dataset dataset = file_.dataset(name);
     return {dataset.shape().begin(), dataset.shape().end()};
@@ -85,9 +84,15 @@ struct Molecule {
   std::map<std::string, OwnedArray> antisymmetrised;  ///< by the name of the plain array
 
   explicit Molecule(const std::string& file)
-      : arrays(file), names{arrays.has("t2")}, in_memory(Hdf5Arrays(arrays.file()), names.closed_shell) {}
+      : arrays(file),
+        names{arrays.has("t2")},
+        in_memory(Hdf5Arrays(arrays.file()), names.closed_shell, {"oooo", "ovoo", "oovv", "ovov", "ovvv"}) {}
 
-  MomentInputs inputs() const { return in_memory.inputs(); }
+  MomentInputs inputs() {
+    MomentInputs in = in_memory.inputs();
+    for_operands([&](Spin s, Spin t) { in.kvvv[s][t] = arrays.first(names.of_pairs("kvvv", s, t)); });
+    return in;
+  }
 
   /// Replaces the integrals of equal spins by antisymmetrised ones, by the formulas of the dump's page.
   MomentInputs antisymmetrised_inputs() {

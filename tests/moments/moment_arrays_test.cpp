@@ -19,6 +19,8 @@ Hdf5Arrays dump(const std::string& name) {
   return Hdf5Arrays(Hdf5File::open(std::string(TRIFUSE_TEST_DATA) + "/dumps/" + name));
 }
 
+const std::vector<std::string> left = {"ovoo", "ovov", "ovvv"};
+
 /// The arrays of a dump with antisymmetrised integrals, one of which has the name of a plain one.
 class OnePlainName final : public DenseArrays {
  public:
@@ -36,10 +38,10 @@ class OnePlainName final : public DenseArrays {
 };
 
 TEST(MomentArrays, PlainAndAntisymmetrisedDumpsHaveTheSameOperands) {
-  const MomentArrays plain(dump("beh_180_sto3g_uhf.h5"), false), other(dump("beh_180_sto3g_uhf_asym.h5"), false);
+  const MomentArrays plain(dump("beh_180_sto3g_uhf.h5"), false, left),
+      other(dump("beh_180_sto3g_uhf_asym.h5"), false, left);
   EXPECT_FALSE(plain.inputs().antisymmetrised);
   EXPECT_TRUE(other.inputs().antisymmetrised);
-  EXPECT_EQ(plain.inputs().kvvv[alpha][beta], nullptr);
   const MomentOperands of_plain(plain.inputs(), 1), of_other(other.inputs(), 1);
   for (const Spin s : both_spins) {
     const auto holes = plain.inputs().holes[s], particles = plain.inputs().particles[s];
@@ -55,7 +57,7 @@ TEST(MomentArrays, PlainAndAntisymmetrisedDumpsHaveTheSameOperands) {
 
 TEST(MomentArrays, MustHaveOneForm) {
   try {
-    MomentArrays(OnePlainName(dump("beh_180_sto3g_uhf_asym.h5")), false);
+    MomentArrays(OnePlainName(dump("beh_180_sto3g_uhf_asym.h5")), false, left);
     FAIL() << "must be refused";
   } catch (const InputError& error) {
     const std::string text = error.what();
@@ -63,8 +65,9 @@ TEST(MomentArrays, MustHaveOneForm) {
   }
 }
 
-TEST(MomentArrays, NeedTheAmplitudes) {
-  EXPECT_THROW(MomentArrays(dump("beh_180_sto3g_uhf.h5"), true), InputError);
+TEST(MomentArrays, MustBeThere) {
+  EXPECT_THROW(MomentArrays(dump("beh_180_sto3g_uhf.h5"), true, left), InputError);
+  EXPECT_THROW(MomentArrays(dump("beh_180_sto3g_uhf.h5"), false, {"oooo"}), InputError);
 }
 
 }
