@@ -1,6 +1,5 @@
 #include "cxx/moments/dressed_input.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -62,21 +61,22 @@ class DressedArrays final : public DenseArrays {
 /// Memory for a dressed array.
 struct NewArray {
   Spin s, t;
+  std::vector<std::int64_t> shape;
   double* elements;
-  std::size_t size;
 };
 
-/// Adds arrays with the shape and the place of `name`, of all spins.
-std::vector<NewArray> add_new(DressedArrays& arrays, const std::string& name, bool closed_shell) {
+/// Adds arrays in the place of `name`, of all spins. Arrays without elements remain those of the input.
+std::vector<NewArray> add_new(DressedArrays& arrays, const DenseHeader& header, const std::string& name) {
+  const bool closed_shell = header.restricted;
   std::vector<NewArray> results;
   for (const Spin s : both_spins) {
     for (const Spin t : both_spins) {
       if (closed_shell && (s == beta || t == alpha)) continue;
       const std::string plain = name + (closed_shell ? "" : letters_of_pairs(s, t)),
                         asym = (!closed_shell && s == t ? "asym_" : "") + plain;
-      const auto bare = arrays.bare().array(arrays.bare().has(plain) ? plain : asym);
-      double* const elements = arrays.add(asym, plain, {bare->shape().begin(), bare->shape().end()});
-      results.push_back({s, t, elements, static_cast<std::size_t>(bare->size())});
+      const auto shape = shape_of(header, name, {s, s, t, t});
+      if (is_empty(shape)) continue;
+      results.push_back({s, t, shape, arrays.add(asym, plain, shape)});
     }
   }
   return results;
@@ -109,30 +109,30 @@ void add_fock(DressedArrays& arrays, const MomentOperands& operands, Spin s, con
 
 std::shared_ptr<DenseInput> right_input(const DenseInput& input, int threads, const Contract& contract) {
   const bool closed_shell = input.header.restricted;
-  const MomentArrays bare(*input.arrays, closed_shell, {"oooo", "ovoo", "oovv", "ovov", "ovvv"});
+  const MomentArrays bare(*input.arrays, input.header, {"oooo", "ovoo", "oovv", "ovov", "ovvv"});
   auto arrays = std::make_shared<DressedArrays>(input.arrays);
   MomentInputs inputs = bare.inputs();
-  const auto v = add_new(*arrays, "ovvv", closed_shell), o = add_new(*arrays, "ovoo", closed_shell);
-  for (const NewArray& result : v) {
-    const auto [s, t, elements, size] = result;
+  const auto v = add_new(*arrays, input.header, "ovvv"), o = add_new(*arrays, input.header, "ovoo");
+  for (const auto& [s, t, shape, elements] : v) {
     const std::string name = std::string(s == t && inputs.antisymmetrised ? "asym_" : "") + "kvvv" +
                              (closed_shell ? "" : letters_of_pairs(s, t));
-    input.arrays->array(name)->read_all({elements, size});
+    const auto k = open_with_shape(*input.arrays, name, shape);
+    k->read_all({elements, static_cast<std::size_t>(k->size())});
     inputs.kvvv[s][t] = elements;
   }
   MomentOperands operands(inputs, threads, contract);
-  for (const auto& [s, t, elements, size] : v) operands.right_ovvv(s, t, elements);
-  for (const auto& [s, t, elements, size] : o) operands.right_ovoo(s, t, elements);
+  for (const auto& [s, t, shape, elements] : v) operands.right_ovvv(s, t, elements);
+  for (const auto& [s, t, shape, elements] : o) operands.right_ovoo(s, t, elements);
   return with_arrays(input, std::move(arrays));
 }
 
 std::shared_ptr<DenseInput> left_input(const DenseInput& input, int threads, const Contract& contract) {
   const bool closed_shell = input.header.restricted;
-  const MomentArrays bare(*input.arrays, closed_shell, {"ovoo", "ovov", "ovvv"});
+  const MomentArrays bare(*input.arrays, input.header, {"ovoo", "ovov", "ovvv"});
   auto arrays = std::make_shared<DressedArrays>(input.arrays);
   const MomentOperands operands(bare.inputs(), threads, contract);
-  for (const auto& [s, t, elements, size] : add_new(*arrays, "ovvv", closed_shell)) operands.left_ovvv(s, t, elements);
-  for (const auto& [s, t, elements, size] : add_new(*arrays, "ovoo", closed_shell)) operands.left_ovoo(s, t, elements);
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input.header, "ovvv")) operands.left_ovvv(s, t, elements);
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input.header, "ovoo")) operands.left_ovoo(s, t, elements);
   for (const Spin s : both_spins) {
     if (!closed_shell || s == alpha) add_fock(*arrays, operands, s, fock_dataset(s, closed_shell));
   }

@@ -85,9 +85,7 @@ struct Sources {
     DenseInput input;
     input.arrays = std::make_shared<Hdf5Arrays>(arrays.file());
     if (antisymmetrised) input.arrays = std::make_shared<AntisymmetrisedArrays>(file, input.arrays);
-    SourceInfo info;
-    info.reference = closed_shell ? Reference::rhf : Reference::uhf;
-    input.header = read_dense_header(*input.arrays, info);
+    input.header = header_of(*input.arrays, closed_shell);
     const auto open = [](std::shared_ptr<const DenseInput> of) { return open_dense(std::move(of), 3, 4); };
     bare = open(std::make_shared<DenseInput>(input));
     right = open(right_input(input, 1, contract_on_cores(1)));

@@ -14,8 +14,11 @@
 #include "cxx/moments/moment_arrays.hpp"
 #include "cxx/moments/moment_operands.hpp"
 #include "cxx/moments/tensors.hpp"
+#include "tce_tiles/dense/dense_arrays.hpp"
+#include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/dump_files/hdf5_arrays.hpp"
 #include "tce_tiles/hdf5/hdf5_file.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 /// Files of tests/data/moments, with inputs and results.
 namespace trifuse::moments {
@@ -48,6 +51,12 @@ class FileArrays {
   Hdf5File file_;
   std::map<std::string, std::vector<double>> numbers_;
 };
+
+inline DenseHeader header_of(const DenseArrays& arrays, bool closed_shell) {
+  SourceInfo info;
+  info.reference = closed_shell ? Reference::rhf : Reference::uhf;
+  return read_dense_header(arrays, info);
+}
 
 inline char letter(Spin s) {
   return s == alpha ? 'a' : 'b';
@@ -86,7 +95,8 @@ struct Molecule {
   explicit Molecule(const std::string& file)
       : arrays(file),
         names{arrays.has("t2")},
-        in_memory(Hdf5Arrays(arrays.file()), names.closed_shell, {"oooo", "ovoo", "oovv", "ovov", "ovvv"}) {}
+        in_memory(Hdf5Arrays(arrays.file()), header_of(Hdf5Arrays(arrays.file()), names.closed_shell),
+                  {"oooo", "ovoo", "oovv", "ovov", "ovvv"}) {}
 
   MomentInputs inputs() {
     MomentInputs in = in_memory.inputs();

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,8 +10,10 @@
 #include "cxx/moments/moment_arrays.hpp"
 #include "cxx/moments/moment_operands.hpp"
 #include "tce_tiles/dense/dense_arrays.hpp"
+#include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/dump_files/hdf5_arrays.hpp"
 #include "tce_tiles/hdf5/hdf5_file.hpp"
+#include "tests/moments/molecule.hpp"
 
 namespace trifuse::moments {
 namespace {
@@ -37,9 +40,13 @@ class OnePlainName final : public DenseArrays {
   Hdf5Arrays arrays_;
 };
 
+MomentArrays arrays_of(const DenseArrays& arrays, bool closed_shell, const std::vector<std::string>& integrals = left) {
+  return MomentArrays(arrays, header_of(arrays, closed_shell), integrals);
+}
+
 TEST(MomentArrays, PlainAndAntisymmetrisedDumpsHaveTheSameOperands) {
-  const MomentArrays plain(dump("beh_180_sto3g_uhf.h5"), false, left),
-      other(dump("beh_180_sto3g_uhf_asym.h5"), false, left);
+  const MomentArrays plain = arrays_of(dump("beh_180_sto3g_uhf.h5"), false),
+                     other = arrays_of(dump("beh_180_sto3g_uhf_asym.h5"), false);
   EXPECT_FALSE(plain.inputs().antisymmetrised);
   EXPECT_TRUE(other.inputs().antisymmetrised);
   const MomentOperands of_plain(plain.inputs(), 1), of_other(other.inputs(), 1);
@@ -57,7 +64,7 @@ TEST(MomentArrays, PlainAndAntisymmetrisedDumpsHaveTheSameOperands) {
 
 TEST(MomentArrays, MustHaveOneForm) {
   try {
-    MomentArrays(OnePlainName(dump("beh_180_sto3g_uhf_asym.h5")), false, left);
+    arrays_of(OnePlainName(dump("beh_180_sto3g_uhf_asym.h5")), false);
     FAIL() << "must be refused";
   } catch (const InputError& error) {
     const std::string text = error.what();
@@ -66,8 +73,32 @@ TEST(MomentArrays, MustHaveOneForm) {
 }
 
 TEST(MomentArrays, MustBeThere) {
-  EXPECT_THROW(MomentArrays(dump("beh_180_sto3g_uhf.h5"), true, left), InputError);
-  EXPECT_THROW(MomentArrays(dump("beh_180_sto3g_uhf.h5"), false, {"oooo"}), InputError);
+  EXPECT_THROW(arrays_of(dump("beh_180_sto3g_uhf.h5"), false, {"oooo"}), InputError);
+}
+
+TEST(MomentArrays, MustHaveTheShapeOfTheOrbitals) {
+  const Hdf5Arrays arrays = dump("beh_180_sto3g_uhf.h5");
+  DenseHeader header = header_of(arrays, false);
+  header.energies[static_cast<std::size_t>(particle_class(beta))].push_back(1.0);
+  try {
+    MomentArrays(arrays, header, left);
+    FAIL() << "must be refused";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("has the shape"), std::string::npos) << text;
+  }
+}
+
+/// Without beta electrons.
+TEST(MomentArrays, WithoutElementsMayBeAbsent) {
+  const Hdf5Arrays arrays = dump("beh_180_sto3g_uhf.h5");
+  DenseHeader header = header_of(arrays, false);
+  for (auto& energies : header.energies) energies.clear();
+  const MomentArrays none(arrays, header, {"oooo"});
+  EXPECT_EQ(none.inputs().oooo[alpha][beta], nullptr);
+  double nothing = 1.0;
+  MomentOperands(none.inputs(), 1).right_ovoo(alpha, beta, &nothing);
+  EXPECT_EQ(nothing, 1.0);
 }
 
 }
