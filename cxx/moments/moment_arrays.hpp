@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cxx/base/buffer.hpp"
+#include "cxx/moments/moment_operands.hpp"
+#include "tce_tiles/dense/dense_arrays.hpp"
+#include "tce_tiles/dense/dense_input.hpp"
+
+namespace trifuse::moments {
+
+/// Returns the shape of an array. `spaces`: a letter for each axis, o for holes, v for particles. `spins`: of the axes.
+std::vector<std::int64_t> shape_of(const DenseHeader& header, std::string_view spaces, const std::vector<Spin>& spins);
+/// Returns true if an array of this shape has no elements.
+bool is_empty(const std::vector<std::int64_t>& shape);
+/// Opens an array. Throws InputError if it is absent or has another shape.
+std::shared_ptr<const DenseArray> open_with_shape(const DenseArrays& arrays, const std::string& name,
+                                                  const std::vector<std::int64_t>& shape);
+
+/// Returns the end of the names of integrals with two spins, e.g. "_aabb".
+std::string letters_of_pairs(Spin s, Spin t);
+
+/// The dense arrays of an input, from which operands are made, in memory. Arrays of a caller in C order are not copied.
+class MomentArrays {
+ public:
+  /// `header`: of the same input. `integrals`: names without spins of those
+  /// that are needed, e.g. "ovvv". Elements in the memory of a caller must remain valid; `arrays` itself need not.
+  ///
+  /// Reads also t1, t2, the Fock matrices, and vvvv_diag if it is there; never kvvv. Throws InputError if an array is
+  /// absent, unless it is empty, has a wrong shape or cannot be read, or if some integrals of equal spins are
+  /// antisymmetrised and others are not.
+  MomentArrays(const DenseArrays& arrays, const DenseHeader& header, const std::vector<std::string>& integrals);
+
+  const MomentInputs& inputs() const { return inputs_; }
+
+ private:
+  /// An input that is being read.
+  struct Input {
+    const DenseArrays& arrays;
+    const DenseHeader& header;
+  };
+  /// Returns the first element; null if there are no elements.
+  const double* first(const Input& input, const std::string& name, const std::vector<std::int64_t>& shape);
+  const double* of_equal_spins(const Input& input, const std::string& name, const std::vector<std::int64_t>& shape);
+  void read_spin(const Input& input, Spin s);
+  void read_spins(const Input& input, const std::vector<std::string>& integrals, Spin s, Spin t);
+
+  std::vector<std::shared_ptr<const DenseArray>> opened_;
+  std::vector<Buffer> memory_;
+  std::string plain_, antisymmetrised_;  ///< names of the last such arrays of equal spins
+  MomentInputs inputs_;
+};
+
+}
