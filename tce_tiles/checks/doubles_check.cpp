@@ -15,7 +15,7 @@ namespace {
 
 /// Steps of t2 (see DoublesResidual). Correct inputs have at most 0.11 times the norm with which their program stopped.
 /// In water a wrong sign of kvvv, the smallest of the arrays, gives 4.9e-5, and a factor of 1.0001 2.3e-9.
-constexpr double max_step = 1e-4, steps_per_convergence = 5.0, rounding_step = 1e-10;
+constexpr double max_doubles_step = 1e-4, doubles_steps_per_convergence = 5.0, rounding_doubles_step = 1e-10;
 
 class DoublesCheck final : public SourceCheck {
  public:
@@ -70,8 +70,9 @@ void add_doubles_witness(const Measurements& measured, const SourceInfo& info, C
   }
   if (!measured.doubles_equation) return;
   const DoublesResidual& found = *measured.doubles_equation;
-  const double limit =
-      info.convergence ? std::clamp(steps_per_convergence * *info.convergence, rounding_step, max_step) : max_step;
+  const double limit = info.convergence ? std::clamp(doubles_steps_per_convergence * *info.convergence,
+                                                     rounding_doubles_step, max_doubles_step)
+                                        : max_doubles_step;
   report.witnesses.push_back(failed_if(
       !(found.step <= limit), name, found.step, limit,
       fmt::format(

@@ -20,35 +20,37 @@ namespace trifuse {
 namespace {
 
 /// Approximate number of elements of arrays with three virtual orbitals that are in memory at a time.
-constexpr std::int64_t doubles_at_a_time = std::int64_t{1} << 24;
+constexpr std::int64_t three_virtuals_at_a_time = std::int64_t{1} << 24;
 
 /// Elements in C order.
-struct View {
+struct DoublesView {
   std::vector<std::int64_t> shape;
   double* data;
 };
 
 /// An array in memory.
-class Array {
+class DoublesArray {
  public:
   /// Makes an array of zeros.
-  explicit Array(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {
+  explicit DoublesArray(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {
     std::size_t size = 1;
     for (const std::int64_t extent : shape_) size *= at(extent);
     values_ = Buffer::zeros(size);
   }
-  Array(const Array& other) : Array(other.shape_) { std::ranges::copy(other.values_.span(), values_.data()); }
-  Array(Array&&) = default;
-  Array& operator=(const Array&) = delete;
-  Array& operator=(Array&&) = default;
-  ~Array() = default;
+  DoublesArray(const DoublesArray& other) : DoublesArray(other.shape_) {
+    std::ranges::copy(other.values_.span(), values_.data());
+  }
+  DoublesArray(DoublesArray&&) = default;
+  DoublesArray& operator=(const DoublesArray&) = delete;
+  DoublesArray& operator=(DoublesArray&&) = default;
+  ~DoublesArray() = default;
 
   double* data() { return values_.data(); }
   std::span<double> values() { return values_.span(); }
-  View all() { return {shape_, data()}; }
+  DoublesView all() { return {shape_, data()}; }
   /// Returns `count` values of the first index from `first` on.
-  View rows(std::int64_t first, std::int64_t count) {
-    View view = all();
+  DoublesView rows(std::int64_t first, std::int64_t count) {
+    DoublesView view = all();
     view.data += at(first) * (values_.size() / at(shape_[0]));
     view.shape[0] = count;
     return view;
@@ -59,9 +61,9 @@ class Array {
   Buffer values_;
 };
 
-class Equation {
+class DoublesEquation {
  public:
-  Equation(const DenseInput& input, int threads, const std::atomic<bool>* stop)
+  DoublesEquation(const DenseInput& input, int threads, const std::atomic<bool>* stop)
       : input_(input),
         threads_(threads),
         stop_(stop),
@@ -74,29 +76,30 @@ class Equation {
   ArraySpec spec(ArrayKind kind) const {
     return array_spec(kind, true, Spin::alpha, kind == ArrayKind::t1 ? Spin::alpha : Spin::beta);
   }
-  Array read(ArrayKind kind) const {
+  DoublesArray read(ArrayKind kind) const {
     const auto array = open_array(*input_.arrays, input_.header, spec(kind));
-    Array values({array->shape().begin(), array->shape().end()});
+    DoublesArray values({array->shape().begin(), array->shape().end()});
     stop_reading(stop_);
     array->read_all(values.values());
     return values;
   }
   /// c += alpha a b
-  void add(std::string_view expression, double alpha, const View& a, const View& b, const View& c) const {
+  void add(std::string_view expression, double alpha, const DoublesView& a, const DoublesView& b,
+           const DoublesView& c) const {
     stop_reading(stop_);
     const contraction::Contraction sum = contraction::describe(expression, {a.shape, {}}, {b.shape, {}});
     contraction::CpuContraction(sum, threads_).run(alpha, a.data, b.data, 1.0, c.data);
   }
-  void add(std::string_view expression, double alpha, Array& a, Array& b, Array& c) const {
+  void add(std::string_view expression, double alpha, DoublesArray& a, DoublesArray& b, DoublesArray& c) const {
     add(expression, alpha, a.all(), b.all(), c.all());
   }
   /// Returns f[p,q] of two spaces that begin with the orbitals `p` and `q`.
-  Array fock(std::int64_t p, std::int64_t p_count, std::int64_t q, std::int64_t q_count) const;
+  DoublesArray fock(std::int64_t p, std::int64_t p_count, std::int64_t q, std::int64_t q_count) const;
   double diagonal(std::int64_t p) const { return fock_[at(p * (o_ + v_ + 1))]; }
   void add_three_virtuals();
-  void add_ladders(Array& p);
-  void add_rings(Array& j);
-  void add_fock_matrices(Array& j, Array& f_me);
+  void add_ladders(DoublesArray& p);
+  void add_rings(DoublesArray& j);
+  void add_fock_matrices(DoublesArray& j, DoublesArray& f_me);
   DoublesResidual largest_step();
 
   const DenseInput& input_;
@@ -104,18 +107,18 @@ class Equation {
   const std::atomic<bool>* const stop_;
   const std::int64_t o_, v_;
   std::vector<double> fock_ = read_checked_fock(*input_.arrays, input_.header, Spin::alpha);
-  Array t1_ = read(ArrayKind::t1), t2_ = read(ArrayKind::t2), ovov_ = read(ArrayKind::ovov);
-  Array u_ = t2_, l_ = ovov_;          ///< u, and L[k,c,l,d]
-  Array z_ = read(ArrayKind::oovv);    ///< Z[k,i,b,f], then [ki|ac]
-  Array a_ = ovov_;                    ///< [ai|kc] as [k,c,i,a]
-  Array g_{{o_, o_, v_, v_}};          ///< G[i,j,a,b]
-  Array c_{{o_, o_, v_, v_}};          ///< c[i,j,a,b]
-  Array w_{{o_, o_, o_, v_}};          ///< [m,i,j,b]: the sums in G that are multiplied with t_m^a
-  Array f_bc_ = fock(o_, v_, o_, v_);  ///< F_bc
+  DoublesArray t1_ = read(ArrayKind::t1), t2_ = read(ArrayKind::t2), ovov_ = read(ArrayKind::ovov);
+  DoublesArray u_ = t2_, l_ = ovov_;          ///< u, and L[k,c,l,d]
+  DoublesArray z_ = read(ArrayKind::oovv);    ///< Z[k,i,b,f], then [ki|ac]
+  DoublesArray a_ = ovov_;                    ///< [ai|kc] as [k,c,i,a]
+  DoublesArray g_{{o_, o_, v_, v_}};          ///< G[i,j,a,b]
+  DoublesArray c_{{o_, o_, v_, v_}};          ///< c[i,j,a,b]
+  DoublesArray w_{{o_, o_, o_, v_}};          ///< [m,i,j,b]: the sums in G that are multiplied with t_m^a
+  DoublesArray f_bc_ = fock(o_, v_, o_, v_);  ///< F_bc
 };
 
-Array Equation::fock(std::int64_t p, std::int64_t p_count, std::int64_t q, std::int64_t q_count) const {
-  Array part({p_count, q_count});
+DoublesArray DoublesEquation::fock(std::int64_t p, std::int64_t p_count, std::int64_t q, std::int64_t q_count) const {
+  DoublesArray part({p_count, q_count});
   for (std::int64_t n = 0; n < p_count; ++n) {
     std::copy_n(fock_.data() + (p + n) * (o_ + v_) + q, q_count, part.data() + n * q_count);
   }
@@ -123,15 +126,15 @@ Array Equation::fock(std::int64_t p, std::int64_t p_count, std::int64_t q, std::
 }
 
 /// Adds the terms of ovvv and kvvv, for a few first indices at a time.
-void Equation::add_three_virtuals() {
+void DoublesEquation::add_three_virtuals() {
   const auto ovvv = open_array(*input_.arrays, input_.header, spec(ArrayKind::ovvv));
   const auto kvvv = open_array(*input_.arrays, input_.header, spec(ArrayKind::kvvv));
-  const std::int64_t step = std::clamp<std::int64_t>(doubles_at_a_time / (v_ * v_ * v_), 1, o_);
-  Array block({step, v_, v_, v_});
+  const std::int64_t step = std::clamp<std::int64_t>(three_virtuals_at_a_time / (v_ * v_ * v_), 1, o_);
+  DoublesArray block({step, v_, v_, v_});
   for (std::int64_t k = 0; k < o_; k += step) {
     const std::int64_t count = std::min(step, o_ - k);
     const std::array<std::int64_t, 4> offset = {k, 0, 0, 0}, extent = {count, v_, v_, v_};
-    const View rows = block.rows(0, count), t1 = t1_.all();
+    const DoublesView rows = block.rows(0, count), t1 = t1_.all();
     const std::span<double> values = block.values().first(at(count * v_ * v_ * v_));
     stop_reading(stop_);
     ovvv->read(offset, extent, values);
@@ -148,14 +151,14 @@ void Equation::add_three_virtuals() {
 }
 
 /// `p`: P(ki,lj) without its last term.
-void Equation::add_ladders(Array& p) {
+void DoublesEquation::add_ladders(DoublesArray& p) {
   add("kcld,ijcd->kilj", 1.0, ovov_, t2_, p);
   add("minj,nb->mijb", 0.5, p, t1_, w_);
   add("mijb,ma->ijab", 1.0, w_, t1_, g_);
   add("kilj,klab->ijab", 0.5, p, t2_, g_);
 }
 
-void Equation::add_rings(Array& j) {
+void DoublesEquation::add_rings(DoublesArray& j) {
   add("mcki,ma->kiac", -1.0, j, t1_, z_);
   add("kcmi,ma->kcia", -1.0, j, t1_, a_);
   double* to = a_.data();
@@ -173,10 +176,10 @@ void Equation::add_rings(Array& j) {
   add("kjbc,kiac->ijab", 1.0, t2_, z_, c_);
 }
 
-void Equation::add_fock_matrices(Array& j, Array& f_me) {
+void DoublesEquation::add_fock_matrices(DoublesArray& j, DoublesArray& f_me) {
   add("mb,mc->bc", -1.0, t1_, f_me, f_bc_);
   add("klbd,ldkc->bc", -1.0, u_, ovov_, f_bc_);
-  Array f_kj = fock(0, o_, 0, o_), f_ov = fock(0, o_, o_, v_);
+  DoublesArray f_kj = fock(0, o_, 0, o_), f_ov = fock(0, o_, o_, v_);
   add("ke,je->kj", 1.0, f_ov, t1_, f_kj);
   add("mekj,me->kj", 2.0, j, t1_, f_kj);
   add("kemj,me->kj", -1.0, j, t1_, f_kj);
@@ -185,7 +188,7 @@ void Equation::add_fock_matrices(Array& j, Array& f_me) {
   add("ikab,kj->ijab", -1.0, t2_, f_kj, g_);
 }
 
-DoublesResidual Equation::residual() {
+DoublesResidual DoublesEquation::residual() {
   sum_spins(o_ * o_, v_, u_.data());
   double* to = l_.data();
   for (std::int64_t k = 0; k < o_; ++k) {
@@ -197,14 +200,14 @@ DoublesResidual Equation::residual() {
     }
   }
   for (std::int64_t b = 0; b < v_; ++b) f_bc_.data()[b * (v_ + 1)] += input_.header.info.omega2;
-  Array f_me = fock(0, o_, o_, v_);
+  DoublesArray f_me = fock(0, o_, o_, v_);
   add("menf,nf->me", 1.0, l_, t1_, f_me);
-  Array ovoo = read(ArrayKind::ovoo), j = ovoo, p = read(ArrayKind::oooo);
+  DoublesArray ovoo = read(ArrayKind::ovoo), j = ovoo, p = read(ArrayKind::oooo);
   add("mekf,jf->mekj", 1.0, ovov_, t1_, j);
   add("kelj,ie->kilj", 1.0, ovoo, t1_, p);
   add("lfki,jf->kilj", 1.0, j, t1_, p);
   add_three_virtuals();
-  Array x = j;
+  DoublesArray x = j;
   add("kibf,jf->jbki", 1.0, z_, t1_, x);
   add("jbmi,ma->ijab", -1.0, x, t1_, g_);
   add_ladders(p);
@@ -213,8 +216,8 @@ DoublesResidual Equation::residual() {
   return largest_step();
 }
 
-DoublesResidual Equation::largest_step() {
-  Array ladder = read(ArrayKind::ladder);
+DoublesResidual DoublesEquation::largest_step() {
+  DoublesArray ladder = read(ArrayKind::ladder);
   const double shift = 2.0 * input_.header.info.omega2;
   DoublesResidual found;
   for (std::int64_t i = 0; i < o_; ++i) {
@@ -252,7 +255,7 @@ std::string no_doubles_equation(const DenseInput& input) {
 }
 
 DoublesResidual doubles_residual(const DenseInput& input, int threads, const std::atomic<bool>* stop) {
-  return Equation(input, threads, stop).residual();
+  return DoublesEquation(input, threads, stop).residual();
 }
 
 }

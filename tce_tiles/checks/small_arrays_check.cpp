@@ -16,7 +16,7 @@ namespace trifuse {
 namespace {
 
 /// Tolerance of the symmetry of a matrix; relative for values above 1.
-constexpr double symmetry_tolerance = 1e-7;
+constexpr double matrix_tolerance = 1e-7;
 
 /// Throws InputError for two elements of an array that should be equal.
 [[noreturn]] void throw_unequal(const ArrayLabel& array, std::span<const std::size_t> element, double value,
@@ -93,7 +93,7 @@ void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin)
       if (irrep[p] != irrep[q] && std::abs(value) > irrep_tolerance) {
         throw_forbidden(label, std::array{std::int64_t(p), std::int64_t(q)}, value);
       }
-      if (std::abs(value - other) > symmetry_tolerance * std::max(1.0, std::abs(value))) {
+      if (std::abs(value - other) > matrix_tolerance * std::max(1.0, std::abs(value))) {
         throw_unequal(label, std::array{p, q}, value, std::array{q, p}, other);
       }
     }
@@ -112,7 +112,7 @@ void check_diagonals(const DenseArrays& arrays, const DenseHeader& header, const
     for (std::size_t a = 0; a < v; ++a) {
       for (std::size_t b = 0; b < a; ++b) {
         const double value = values[(n * v + a) * v + b], other = values[(n * v + b) * v + a];
-        if (std::abs(value - other) <= symmetry_tolerance * std::max(1.0, std::abs(value))) continue;
+        if (std::abs(value - other) <= matrix_tolerance * std::max(1.0, std::abs(value))) continue;
         throw_unequal(label, std::array{n, a, b}, value, std::array{n, b, a}, other);
       }
     }
