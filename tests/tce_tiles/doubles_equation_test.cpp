@@ -41,12 +41,12 @@ struct Input {
   DoublesResidual residual(const std::function<void(RawDump&)>& change) {
     change(arrays);
     const auto source = open();
-    return doubles_residual(*dense_input_of(*source), 2, nullptr);
+    return doubles_residual(*dense_input_of(*source), 1, nullptr);
   }
   /// The witness of the equation; without a name if there is none.
   Witness witness() {
     const auto source = open();
-    for (const Witness& each : check_source(*source, *source).witnesses) {
+    for (const Witness& each : check_source(*source, *source, {.threads = 1}).witnesses) {
       if (each.name == "doubles equation") return each;
     }
     return {};
