@@ -75,7 +75,7 @@ def seal(file, sums=None, block=None):
     block = block or seal_block(max(file[name].size for name in datasets))
     if "seal" in file:
         del file["seal"]
-    file.attrs["minor_version"] = 1
+    file.attrs["minor_version"] = 2
     file.attrs["seal_block"] = block
     group = file.create_group("seal")
     for name in datasets:

@@ -41,6 +41,8 @@ def _arguments(argv):
                                      "left-hand dump")
     add("--left", help="name of that left-hand dump (default: NAME.left_OMEGA2.h5 for -o NAME.h5)")
     add("--lambda", dest="lambda_dump", metavar="FILE", help="also write the Lambda amplitudes as a left-hand dump")
+    add("--moments", action="store_true",
+        help="also write the arrays for dressed moments (with --density-fit nothing more: the factors give them)")
     add("--triples", action="store_true", help="also print PySCF's own (T) correction")
     add("--memory", type=float, help="memory for PySCF in MB (default: PySCF's)")
     add("--verbose", type=int, default=0, help="PySCF's verbosity, 0 to 9 (default 0)")
@@ -164,7 +166,7 @@ def _run(options):
     mycc.kernel(eris=eris)
     if not mycc.converged:
         raise RuntimeError("the CCSD did not converge; write a script with a better initial guess, see write_dump.")
-    write_dump(mycc, options.output, eris=eris, overwrite=options.overwrite)
+    write_dump(mycc, options.output, eris=eris, overwrite=options.overwrite, moments=options.moments)
     print(f"E(SCF)                 {mf.e_tot:20.12f}")
     print(f"E(CCSD) correlation    {mycc.e_corr:20.12f}")
     print(f"dump                   {options.output}")

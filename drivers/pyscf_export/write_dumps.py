@@ -11,17 +11,20 @@ from .calculation import (auxiliary_basis, check_converged, check_supported, con
                           is_density_fitted, provenance, scf_warning, with_real_orbitals)
 from .dump_file import check_target, new_dump
 from .errors import ExportError
+from .moments import check_moment_integrals, moment_arrays
 from .orbitals import fock_matrices, orbital_numbers, orbitals_of, rohf_warning
 from .regularized import omega2_of
 
 
-def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, overwrite=False, factors=True):
+def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, overwrite=False, factors=True,
+               moments=False):
     """Write amplitudes, orbital energies, Fock matrix and integrals of a converged RCCSD or UCCSD object.
 
     `eris`: integrals from `cc.ao2mo()`; without them the integrals are transformed again. The large (ia|bc) arrays are
     written one occupied orbital at a time, so that no more than v^3 numbers are held at once. A density-fitted object
     gets a dump of its factors (`factors=False`: of the integrals), which is much smaller, and (ia|bc) is never made.
-    `overwrite`: True replaces any file or link of this name.
+    `overwrite`: True replaces any file or link of this name. `moments`: also the arrays for dressed moments of the format page,
+    for which the integrals of four virtual orbitals are read in blocks. Factors need no further arrays.
     """
     check_supported(cc)
     cc = with_real_orbitals(cc)
@@ -33,6 +36,9 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
         eris = fock_only(cc) if factors else cc.ao2mo(cc.mo_coeff)
     check_integrals(cc, eris, factors)
     orbitals = orbitals_of(cc, eris, t1, t2)
+    moments = moments and not factors
+    if moments:
+        check_moment_integrals(orbitals, eris)
     if rohf := rohf_warning(cc, orbitals):
         warnings.warn(rohf, stacklevel=2)
     integrals = factor_arrays(cc, orbitals, eris) if factors else None
@@ -51,6 +57,11 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
                 file.write_array(name, array)
         else:
             _write_ordered(file, integral_arrays(orbitals, eris), orbitals)
+        if moments:
+            arrays, diagonals = moment_arrays(cc, orbitals, eris, t1, t2)
+            _write_ordered(file, arrays, orbitals)
+            for name, matrices in diagonals.items():
+                file.write_array(name, matrices)
 
 
 def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=False, overwrite=False):
@@ -110,7 +121,7 @@ def _kind(cc):
 
 def _write_header(file, cc, orbitals, comment, factors=None):
     o, v = (max(len(orbitals.order[c]) for c in classes if c in orbitals.order) for classes in ("oO", "vV"))
-    largest = max(o * v**3, o**3 * v, (o * v)**2, (o + v)**2)
+    largest = max(o * v**3, o**3 * v, o**4, (o * v)**2, (o + v)**2)
     if factors is None:
         file.begin(orbitals.reference, _kind(cc), omega2_of(cc), largest, provenance(cc))
     else:

@@ -36,6 +36,7 @@ std::array<bool, 4> divided_axes(const ArraySpec& spec) {
   const bool asym = spec.antisymmetrised;
   switch (spec.kind) {
     case ArrayKind::ovvv:
+    case ArrayKind::kvvv:
       return {true, true, asym, false};
     case ArrayKind::ovoo:
       return {true, !asym, asym, false};
@@ -52,12 +53,15 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
   if (spec.dressing == Dressing::bare) last_two = {{{0, 1, 3, 2}, 1.0}};
   switch (spec.kind) {
     case ArrayKind::t1:
+    case ArrayKind::vvvv_diag:
       return {};
     case ArrayKind::t2:
+    case ArrayKind::ladder:
       if (restricted) return {{{1, 0, 3, 2}, 1.0}};
       if (same_spin) return {{{1, 0, 2, 3}, -1.0}, {{0, 1, 3, 2}, -1.0}};
       return {};
     case ArrayKind::ovvv:
+    case ArrayKind::kvvv:
       if (spec.antisymmetrised) return {{{0, 2, 1, 3}, -1.0}};
       return last_two;
     case ArrayKind::ovoo:
@@ -68,6 +72,7 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
       if (restricted || same_spin) return {{{2, 3, 0, 1}, 1.0}};
       return {};
     case ArrayKind::oovv:
+    case ArrayKind::oooo:
       if (spec.antisymmetrised) return {{{1, 0, 3, 2}, 1.0}};
       return {{{1, 0, 2, 3}, 1.0}, {{0, 1, 3, 2}, 1.0}};
   }
@@ -191,7 +196,7 @@ void check_size(double largest, double limit, const ArrayLabel& array) {
   if (spec.antisymmetrised) {
     storage = fmt::format(" (integrals that are not antisymmetrised have the name '{}')",
                           array_spec(spec.kind, false, spec.first, spec.second, false).name);
-  } else if (const auto alternative = antisymmetrised_alternative(spec); alternative && spec.kind != ArrayKind::t2) {
+  } else if (const auto alternative = antisymmetrised_alternative(spec); alternative) {
     storage = fmt::format(" (antisymmetrised integrals have the name '{}')", alternative->name);
   }
   throw InputError(fmt::format("{} breaks its symmetry: {}{}; check the order of its indices and {} it again.",

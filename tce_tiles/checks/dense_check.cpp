@@ -215,6 +215,13 @@ void DenseChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std
   }
   if (of_factors) return;
   for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
+  for (const ArraySpec& spec : present_for_moments(own_, header_)) {
+    if (spec.kind == ArrayKind::vvvv_diag) {
+      jobs_[0].push_back([this, spec](ThreadBuffers&) { check_diagonals(own_, header_, spec); });
+    } else {
+      add_boxes(spec);
+    }
+  }
 }
 
 /// Sorts the jobs by occupied orbital, so that all threads need the amplitudes of few orbitals at a time. The large

@@ -1,6 +1,7 @@
 #include "tce_tiles/checks/small_arrays_check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,11 +10,21 @@
 #include "cxx/base/error.hpp"
 #include "tce_tiles/checks/checked_array.hpp"
 #include "tce_tiles/checks/consistency.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 
 namespace trifuse {
 namespace {
 
-constexpr double fock_tolerance = 1e-7;
+/// Tolerance of the symmetry of a matrix; relative for values above 1.
+constexpr double matrix_tolerance = 1e-7;
+
+/// Throws InputError for two elements of an array that should be equal.
+[[noreturn]] void throw_unequal(const ArrayLabel& array, std::span<const std::size_t> element, double value,
+                                std::span<const std::size_t> partner, double other) {
+  throw InputError(fmt::format("{} is not symmetric, element [{}] is {:.10g} and [{}] is {:.10g}; {} this {} again.",
+                               array.text(), fmt::join(element, ","), value, fmt::join(partner, ","), other,
+                               array.words.write, array.words.array));
+}
 
 const std::vector<int>& irreps(const DenseHeader& header, OrbitalClass c) {
   return header.irreps[static_cast<std::size_t>(c)];
@@ -82,11 +93,27 @@ void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin)
       if (irrep[p] != irrep[q] && std::abs(value) > irrep_tolerance) {
         throw_forbidden(label, std::array{std::int64_t(p), std::int64_t(q)}, value);
       }
-      if (std::abs(value - other) > fock_tolerance * std::max(1.0, std::abs(value))) {
-        throw InputError(
-            fmt::format("{} is not symmetric, element [{},{}] is {:.10g} and [{},{}] is {:.10g}; {} the Fock matrix "
-                        "again.",
-                        label.text(), p, q, value, q, p, other, label.words.write));
+      if (std::abs(value - other) > matrix_tolerance * std::max(1.0, std::abs(value))) {
+        throw_unequal(label, std::array{p, q}, value, std::array{q, p}, other);
+      }
+    }
+  }
+}
+
+void check_diagonals(const DenseArrays& arrays, const DenseHeader& header, const ArraySpec& spec) {
+  const auto array = open_array(arrays, header, spec);
+  const ArrayLabel& label = array->label();
+  std::vector<double> values(at(array->size()));
+  array->read_all(values);
+  check_size(largest_magnitude(values, label), largest_integral, label);
+  if (spec.matrices == 1) return;
+  const std::size_t v = at(header.size(spec.axes[0]));
+  for (std::size_t n = 0; n < at(spec.matrices); ++n) {
+    for (std::size_t a = 0; a < v; ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const double value = values[(n * v + a) * v + b], other = values[(n * v + b) * v + a];
+        if (std::abs(value - other) <= matrix_tolerance * std::max(1.0, std::abs(value))) continue;
+        throw_unequal(label, std::array{n, a, b}, value, std::array{n, b, a}, other);
       }
     }
   }

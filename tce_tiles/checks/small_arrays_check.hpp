@@ -23,5 +23,8 @@ std::vector<double> diagonal_matrix(std::span<const double> occupied, std::span<
 std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin);
 /// Checks a Fock matrix: sizes, finite values, symmetry, and zeros that the irreps require.
 void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);
+/// Checks the numbers (aa|bb) and (ab|ab), the array `spec`: its shape, sizes, finite values, and the symmetry of each
+/// matrix of equal spins.
+void check_diagonals(const DenseArrays& arrays, const DenseHeader& header, const ArraySpec& spec);
 
 }

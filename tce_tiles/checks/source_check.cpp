@@ -6,6 +6,7 @@
 
 #include "tce_tiles/checks/consistency.hpp"
 #include "tce_tiles/checks/dense_check.hpp"
+#include "tce_tiles/checks/doubles_check.hpp"
 #include "tce_tiles/checks/lambda_check.hpp"
 #include "tce_tiles/dense/dense_source.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
@@ -141,6 +142,7 @@ std::unique_ptr<SourceCheck> make_source_check(const TileSource& amplitudes, con
   std::unique_ptr<InputSeal> seal = dense->input_seal();
   std::unique_ptr<SourceCheck> of_dense =
       seal ? std::make_unique<SealedCheck>(*dense, std::move(seal), check) : make_dense_check(*dense, check);
+  if (check.integrals) of_dense = with_doubles_equation(std::move(of_dense), *dense, check);
   if (all_dense) return with_lambda_equation(std::move(of_dense), *dense, *dense_integrals, check);
   return std::make_unique<DenseAndBlockCheck>(std::move(of_dense), blocks());
 }

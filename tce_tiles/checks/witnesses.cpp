@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "tce_tiles/checks/doubles_check.hpp"
 #include "tce_tiles/checks/lambda_witness.hpp"
 #include "tce_tiles/checks/left_witnesses.hpp"
 #include "tce_tiles/checks/make_witness.hpp"
@@ -383,6 +384,7 @@ CheckReport evaluate_witnesses(const Measurements& measured, const TileSource& a
   for (std::string& remark : remarks(measured, of_amplitudes, of_integrals, dense_input_of(amplitudes) != nullptr)) {
     report.warnings.push_back(std::move(remark));
   }
+  add_doubles_witness(measured, of_amplitudes, report);
   add_lambda_witness(measured, of_amplitudes, of_integrals, report);
   const bool tested =
       of_amplitudes.amplitudes == AmplitudeKind::ccsd || of_amplitudes.amplitudes == AmplitudeKind::regularized_ccsd;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tce_tiles/checks/doubles_residual.hpp"
 #include "tce_tiles/checks/doubles_sums.hpp"
 #include "tce_tiles/checks/lambda_residual.hpp"
 #include "tce_tiles/checks/singles_residual.hpp"
@@ -23,6 +24,8 @@ struct Measurements {
   std::string no_singles_reason;  ///< why the equation of the single excitations was not evaluated
   std::optional<LambdaResidual> lambda_singles;
   std::string no_lambda_reason;  ///< why the Lambda equation was not evaluated
+  std::optional<DoublesResidual> doubles_equation;
+  std::string no_doubles_reason;  ///< why it was not evaluated, for an input with arrays for dressed moments
   /// Largest difference between an orbital energy and its diagonal element of the Fock matrix; absent without a Fock
   /// matrix. For ROHF, the smaller of two results: with the diagonal of each spin, and with the mean of both spins.
   std::optional<double> energy_fock_difference;

@@ -26,8 +26,22 @@ std::string stem(ArrayKind kind) {
       return "ovov";
     case ArrayKind::oovv:
       return "oovv";
+    case ArrayKind::oooo:
+      return "oooo";
+    case ArrayKind::kvvv:
+      return "kvvv";
+    case ArrayKind::ladder:
+      return "ladder";
+    case ArrayKind::vvvv_diag:
+      return "vvvv_diag";
   }
   return "?";
+}
+
+/// Returns true if the indices of an array are two electrons in bra and ket, as those of t2; they are not pairs
+/// (pq|rs).
+bool by_electrons(ArrayKind kind) {
+  return kind == ArrayKind::t1 || kind == ArrayKind::t2 || kind == ArrayKind::ladder || kind == ArrayKind::vvvv_diag;
 }
 
 }
@@ -39,16 +53,17 @@ std::string orbital_count_name(OrbitalClass c, bool restricted) {
 }
 
 ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, bool antisymmetrised) {
-  ArraySpec spec{kind, first,         second, antisymmetrised, (antisymmetrised ? "asym_" : "") + stem(kind),
-                 {},   Dressing::bare};
+  ArraySpec spec{kind, first, second, antisymmetrised, (antisymmetrised ? "asym_" : "") + stem(kind), {}};
   switch (kind) {
     case ArrayKind::t1:
       spec.axes = {hole_class(first), particle_class(first)};
       break;
     case ArrayKind::t2:
+    case ArrayKind::ladder:
       spec.axes = {hole_class(first), hole_class(second), particle_class(first), particle_class(second)};
       break;
     case ArrayKind::ovvv:
+    case ArrayKind::kvvv:
       spec.axes = {hole_class(first), particle_class(first), particle_class(second), particle_class(second)};
       break;
     case ArrayKind::ovoo:
@@ -60,12 +75,20 @@ ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, b
     case ArrayKind::oovv:
       spec.axes = {hole_class(first), hole_class(first), particle_class(second), particle_class(second)};
       break;
+    case ArrayKind::oooo:
+      spec.axes = {hole_class(first), hole_class(first), hole_class(second), hole_class(second)};
+      break;
+    case ArrayKind::vvvv_diag:
+      // (ab|ab) of two spins is zero.
+      spec.matrices = restricted || first == second ? 2 : 1;
+      spec.axes = {particle_class(first), particle_class(second)};
+      break;
   }
   if (restricted) return spec;
   spec.name += '_';
   spec.name += letter(first);
   if (kind == ArrayKind::t1) return spec;
-  if (kind != ArrayKind::t2) spec.name += {letter(first), letter(second)};
+  if (!by_electrons(kind)) spec.name += {letter(first), letter(second)};
   spec.name += letter(second);
   return spec;
 }
@@ -100,7 +123,7 @@ std::vector<ArraySpec> integral_arrays(bool restricted) {
 }
 
 std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec) {
-  if (spec.first != spec.second) return std::nullopt;
+  if (spec.first != spec.second || by_electrons(spec.kind)) return std::nullopt;
   return array_spec(spec.kind, false, spec.first, spec.second, true);
 }
 
@@ -108,6 +131,27 @@ std::vector<ArraySpec> exchange_arrays(bool restricted) {
   if (restricted) return {array_spec(ArrayKind::oovv, true, Spin::alpha, Spin::beta)};
   return {array_spec(ArrayKind::oovv, false, Spin::alpha, Spin::alpha),
           array_spec(ArrayKind::oovv, false, Spin::beta, Spin::beta)};
+}
+
+std::vector<ArraySpec> moment_arrays(bool restricted) {
+  constexpr std::array kinds = {ArrayKind::oooo, ArrayKind::kvvv, ArrayKind::ladder, ArrayKind::vvvv_diag};
+  std::vector<ArraySpec> arrays;
+  if (!restricted) {
+    arrays = {array_spec(ArrayKind::oovv, false, Spin::alpha, Spin::beta),
+              array_spec(ArrayKind::oovv, false, Spin::beta, Spin::alpha)};
+  }
+  for (const ArrayKind kind : kinds) {
+    for (const Spin first : spins) {
+      for (const Spin second : spins) {
+        if (restricted ? first == second || first == Spin::beta
+                       : kind != ArrayKind::kvvv && first == Spin::beta && second == Spin::alpha) {
+          continue;
+        }
+        arrays.push_back(array_spec(kind, restricted, first, second));
+      }
+    }
+  }
+  return arrays;
 }
 
 std::vector<FactorSpec> factor_arrays(bool restricted) {
@@ -135,11 +179,11 @@ std::string fock_dataset(Spin spin, bool restricted) {
 
 std::vector<std::string> array_names(bool restricted) {
   std::vector<std::string> names;
-  for (const auto& arrays : {amplitude_arrays(restricted), integral_arrays(restricted), exchange_arrays(restricted)}) {
+  for (const auto& arrays : {amplitude_arrays(restricted), integral_arrays(restricted), exchange_arrays(restricted),
+                             moment_arrays(restricted)}) {
     for (const ArraySpec& spec : arrays) {
       names.push_back(spec.name);
-      const bool integrals = spec.kind != ArrayKind::t1 && spec.kind != ArrayKind::t2;
-      if (const auto other = antisymmetrised_alternative(spec); other && integrals) names.push_back(other->name);
+      if (const auto other = antisymmetrised_alternative(spec)) names.push_back(other->name);
     }
   }
   for (const FactorSpec& spec : factor_arrays(restricted)) names.push_back(spec.name);

@@ -14,8 +14,10 @@ namespace trifuse {
 /// The name that the format page uses for the number of orbitals of a class: `o`, `v`, `oa`, `vb`, ...
 std::string orbital_count_name(OrbitalClass c, bool restricted);
 
-/// The kind of an array: amplitudes, or integrals by the spaces of their four indices (o: occupied, v: virtual).
-enum class ArrayKind : std::uint8_t { t1, t2, ovvv, ovoo, ovov, oovv };
+/// The kind of an array: amplitudes, integrals by the spaces of their four indices (o: occupied, v: virtual), or
+/// integrals of virtual orbitals multiplied with amplitudes: kvvv[k,c,b,d] = sum_e t_k^e (ce|bd), and
+/// ladder[i,j,a,b] = sum_cd (ac|bd) t_ij^cd. vvvv_diag: the numbers (aa|bb) and (ab|ab).
+enum class ArrayKind : std::uint8_t { t1, t2, ovvv, ovoo, ovov, oovv, oooo, kvvv, ladder, vvvv_diag };
 
 /// Whether integrals are those of a molecule, or dressed with amplitudes. Bare ones are equal under exchange of their
 /// last two indices: (ia|bc), (ia|jk) and factors B[Q,p,q] of one space can be packed. Dressed ones are not.
@@ -30,6 +32,7 @@ struct ArraySpec {
   std::string name;                ///< name of the dataset
   std::vector<OrbitalClass> axes;  ///< class of the orbitals along each axis
   Dressing dressing = Dressing::bare;
+  std::int64_t matrices = 0;  ///< number of matrices: the length of an axis before `axes`; 0: there is no such axis
 };
 
 /// Returns the array of a kind. `first`, `second`: spins of the two electrons; t1 uses only `first`. A restricted dump
@@ -45,6 +48,8 @@ std::optional<ArraySpec> antisymmetrised_alternative(const ArraySpec& spec);
 /// Returns the arrays of (ij|ab), not antisymmetrised. An unrestricted dump has them for equal spins only. A dump may
 /// omit them. Triples do not need them; the equation of the single excitations does.
 std::vector<ArraySpec> exchange_arrays(bool restricted);
+/// Returns the arrays that only dressed moments need, not antisymmetrised. A dump may omit each of them.
+std::vector<ArraySpec> moment_arrays(bool restricted);
 
 /// Returns the name of a dataset of one class, e.g. `eps_occ` or `irrep_vir_b`. `stem` is its first part, e.g. `eps`.
 std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted);

@@ -147,10 +147,21 @@ std::optional<ArraySpec> present_form(const DenseArrays& arrays, const ArraySpec
                                alternative->name, arrays.words().write));
 }
 
+/// Returns the present forms of those optional arrays that have elements.
+std::vector<ArraySpec> present_of(const std::vector<ArraySpec>& optional, const DenseArrays& arrays,
+                                  const DenseHeader& header) {
+  std::vector<ArraySpec> present;
+  for (const ArraySpec& spec : optional) {
+    if (header.size(spec) == 0) continue;
+    if (const auto found = present_form(arrays, spec)) present.push_back(*found);
+  }
+  return present;
+}
+
 }
 
 std::int64_t DenseHeader::size(const ArraySpec& spec) const {
-  std::int64_t n = 1;
+  std::int64_t n = std::max<std::int64_t>(spec.matrices, 1);
   for (const OrbitalClass c : spec.axes) n *= size(c);
   return n;
 }
@@ -188,7 +199,9 @@ std::vector<std::string> DenseInput::datasets(bool integrals) const {
     if (const auto present = present_integrals(*arrays, header)) {
       for (const ArraySpec& spec : *present) names.push_back(spec.name);
     }
-    for (const ArraySpec& spec : present_exchange(*arrays, header)) names.push_back(spec.name);
+    for (const auto& present : {present_exchange(*arrays, header), present_for_moments(*arrays, header)}) {
+      for (const ArraySpec& spec : present) names.push_back(spec.name);
+    }
   }
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     const std::string name = fock_dataset(spin, header.restricted);
@@ -202,6 +215,10 @@ std::shared_ptr<const DenseArray> open_array(const DenseArrays& arrays, const De
   auto array = open_required(arrays, spec.name);
   std::vector<std::int64_t> expected;
   std::vector<std::string> symbols;
+  if (spec.matrices > 0) {
+    expected.push_back(spec.matrices);
+    symbols.push_back(std::to_string(spec.matrices));
+  }
   for (const OrbitalClass c : spec.axes) {
     expected.push_back(header.size(c));
     symbols.push_back(orbital_count_name(c, header.restricted));
@@ -240,12 +257,11 @@ std::optional<std::vector<ArraySpec>> present_integrals(const DenseArrays& array
 }
 
 std::vector<ArraySpec> present_exchange(const DenseArrays& arrays, const DenseHeader& header) {
-  std::vector<ArraySpec> present;
-  for (const ArraySpec& spec : exchange_arrays(header.restricted)) {
-    if (header.size(spec) == 0) continue;
-    if (const auto found = present_form(arrays, spec)) present.push_back(*found);
-  }
-  return present;
+  return present_of(exchange_arrays(header.restricted), arrays, header);
+}
+
+std::vector<ArraySpec> present_for_moments(const DenseArrays& arrays, const DenseHeader& header) {
+  return present_of(moment_arrays(header.restricted), arrays, header);
 }
 
 double largest_magnitude(std::span<const double> values, const ArrayLabel& array) {

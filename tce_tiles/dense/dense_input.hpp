@@ -93,6 +93,8 @@ std::optional<std::vector<ArraySpec>> present_integrals(const DenseArrays& array
 /// Returns the non-empty arrays of (ij|ab) that are present, each plain or antisymmetrised. Throws InputError if an
 /// array is present in both forms.
 std::vector<ArraySpec> present_exchange(const DenseArrays& arrays, const DenseHeader& header);
+/// Returns the same of the arrays that only dressed moments need.
+std::vector<ArraySpec> present_for_moments(const DenseArrays& arrays, const DenseHeader& header);
 
 /// Returns the largest absolute value of `values`, which come from `array`. Throws InputError if a value is not finite.
 double largest_magnitude(std::span<const double> values, const ArrayLabel& array);

@@ -129,7 +129,7 @@ void DumpSeal::read_seal(const Hdf5File& file) {
   const bool present = file.has(group);
   if (minor < 0) throw damaged(fmt::format("attribute 'minor_version' of the root group is {}", minor));
   minor_version_ = minor;
-  sealed_ = minor >= dump_minor_version;
+  sealed_ = minor >= first_sealed_version;
   if (!sealed_) {
     // A damaged attribute name must not make a sealed dump look unsealed.
     if (present || block) {

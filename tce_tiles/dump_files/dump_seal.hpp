@@ -17,7 +17,9 @@
 /// tce_tiles/docs/dump-format.md.
 namespace trifuse {
 
-inline constexpr std::int64_t dump_minor_version = 1;  ///< the first version with a seal
+inline constexpr std::int64_t first_sealed_version = 1;  ///< the first minor version with a seal
+/// The minor version of new dumps. Since version 2 a dump may have the arrays for dressed moments.
+inline constexpr std::int64_t dump_minor_version = 2;
 
 /// The checksums of an open dump, in memory. They come from the seal of the dump. For a dump without a seal, `compute`
 /// and `accept` make them from the file before it is checked. Every later read is compared with them, so that a run

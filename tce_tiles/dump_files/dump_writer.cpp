@@ -118,10 +118,11 @@ class Writer {
   OutputFile output_;
   std::optional<Hdf5Writer> file_;
   bool compressed_ = false;
-  bool labelled_ = false;                                  ///< true if the dump gets irreps
-  std::vector<ArraySpec> arrays_;                          ///< arrays that are collected from the blocks of the source
-  std::vector<std::shared_ptr<const DenseArray>> copied_;  ///< factors, or the integrals that they give
-  std::int64_t factors_doubles_ = 0;                       ///< number of elements of factors that are multiplied out
+  bool labelled_ = false;          ///< true if the dump gets irreps
+  std::vector<ArraySpec> arrays_;  ///< arrays that are collected from the blocks of the source
+  /// Other arrays: factors, or the integrals that they give, and the arrays for dressed moments.
+  std::vector<std::shared_ptr<const DenseArray>> copied_;
+  std::int64_t factors_doubles_ = 0;  ///< number of elements of factors that are multiplied out
   std::int64_t version_ = stored_integrals_version;
   std::vector<std::string> written_;  ///< names of the datasets
   std::int64_t total_ = 0;
@@ -147,6 +148,11 @@ void Writer::choose_arrays() {
         copied_.push_back(open_array(*dense->arrays, dense->header, spec));
       } else {
         arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
+      }
+    }
+    if (dense != nullptr) {
+      for (const ArraySpec& spec : present_for_moments(*dense->arrays, dense->header)) {
+        copied_.push_back(open_array(*dense->arrays, dense->header, spec));
       }
     }
   }

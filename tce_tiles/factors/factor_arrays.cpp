@@ -179,7 +179,9 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   void refuse_stored_integrals() const {
-    for (const ArraySpec& spec : all_integrals()) {
+    std::vector<ArraySpec> refused = all_integrals();
+    for (const ArraySpec& spec : moment_arrays(header_.restricted)) refused.push_back(spec);
+    for (const ArraySpec& spec : refused) {
       for (const auto& form : {std::optional(spec), antisymmetrised_alternative(spec)}) {
         if (!form || !arrays_->has(form->name)) continue;
         throw InputError(fmt::format("{}: there are factors and also the integrals '{}'; {} only one of them.",

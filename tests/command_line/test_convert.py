@@ -64,10 +64,10 @@ class Factors(ProgramTest):
                 texts = [energies_as_text(self.folder / "report.json")]
                 copied = self.report_of(self.convert(self.folder / "factors.h5", "copied.h5", "--overwrite"))
                 texts.append(energies_as_text(self.folder / "report.json"))
-                self.assertEqual(copied["input"]["format"], "Trifuse dump, version 2.1, sealed")
+                self.assertEqual(copied["input"]["format"], "Trifuse dump, version 2.2, sealed")
                 self.assertEqual(texts[0], texts[1])
                 multiplied = self.convert(self.folder / "factors.h5", "multiplied.h5", "--multiply-out", "--overwrite")
-                self.assertEqual(self.report_of(multiplied)["input"]["format"], "Trifuse dump, version 1.1, sealed")
+                self.assertEqual(self.report_of(multiplied)["input"]["format"], "Trifuse dump, version 1.2, sealed")
                 self.assert_close(self.energies_of(multiplied), self.energies_of(self.folder / "factors.h5"), 1e-12)
                 self.assertGreater(abs(expected["energies"][0]["E(T)"]), 1e-4)
 

@@ -107,7 +107,7 @@ class Bench(ProgramTest):
         self.succeed("bench", *sizes, "--threads", 1, "--repeats", 1, "--json", path)
         report = self.report_of(dump)
         self.assertEqual(report["operations"]["executed"], read_report(path)["results"][0]["operations"])
-        self.assertEqual(report["input"]["format"], "Trifuse dump, version 2.1, sealed")
+        self.assertEqual(report["input"]["format"], "Trifuse dump, version 2.2, sealed")
         refused = trifuse("bench", dump, "--factors", 30)
         self.assertEqual(refused.code, 2)
         self.assertIn("--factors is for the made-up molecule", refused.err)

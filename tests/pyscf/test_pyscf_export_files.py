@@ -41,7 +41,7 @@ class Seals(Dumps):
             if exported_dumps.TRIFUSE:
                 done = self.run_trifuse("run", self.path(), "--json", self.path("report.json"))
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertIn("Trifuse dump, version 1.1, sealed", done.stdout)
+                self.assertIn("Trifuse dump, version 1.2, sealed", done.stdout)
                 with open(self.path("report.json")) as file:
                     report = json.load(file)
                 self.assertIs(report["input"]["sealed"], True)

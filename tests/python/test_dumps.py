@@ -21,9 +21,11 @@ DUMPS = DATA.parent / "pyscf" / "data"
 
 class Facts(FolderTest):
     def test_arrays_of_a_dump_give_its_energy(self):
-        for name in ("ch2_631g_rohf", "oh_631g_uhf", "h2o_631g_rhf_c2v"):
+        moments = DATA / "dumps" / "hf_160_631g_rhf_moments"  # with the arrays for dressed moments and their witness
+        for name in ("ch2_631g_rohf", "oh_631g_uhf", "h2o_631g_rhf_c2v", moments):
             with self.subTest(name):
                 expected = trifuse.run(DUMPS / f"{name}.h5")
+                self.assertEqual("doubles equation" in [check.name for check in expected.checks], name == moments)
                 with trifuse.Dump(DUMPS / f"{name}.h5") as dump:
                     found = trifuse.triples(**dump)
                     loaded = trifuse.triples(**dump.facts, **{array: dump[array][()] for array in dump})

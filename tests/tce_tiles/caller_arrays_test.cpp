@@ -277,8 +277,8 @@ TEST_F(CallerArraysValidation, UnknownNames) {
   dump.datasets["oovvv"] = dump.datasets["t2"];
   expect_refused(
       dump,
-      "the array name 'oovvv' is unknown; the names for the reference RHF are t1, t2, ovvv, ovoo, ovov, oovv, "
-      "factors_oo, factors_ov, factors_vv, fock, eps_occ, irrep_occ, eps_vir, irrep_vir");
+      "the array name 'oovvv' is unknown; the names for the reference RHF are t1, t2, ovvv, ovoo, ovov, oovv, oooo, "
+      "kvvv, ladder, vvvv_diag, factors_oo, factors_ov, factors_vv, fock, eps_occ, irrep_occ, eps_vir, irrep_vir");
   dump = uhf();
   dump.datasets["t2"] = dump.datasets["t2_ab"];
   expect_refused(dump, "the array name 't2' is unknown; the names for the reference UHF are t1_a,", Reference::uhf);
@@ -363,7 +363,7 @@ TEST_F(CallerArraysValidation, Symmetries) {
   RawDump dump = rhf();
   dump.datasets["fock"] = {{5, 5}, std::vector<double>(25, 0.0)};
   dump.datasets["fock"].values[1] = 0.5;
-  expect_check(dump, "array 'fock' is not symmetric, element [0,1] is 0.5 and [1,0] is 0; pass the Fock matrix again");
+  expect_check(dump, "array 'fock' is not symmetric, element [0,1] is 0.5 and [1,0] is 0; pass this array again");
 }
 
 TEST_F(CallerArraysValidation, ForbiddenByIrreps) {

@@ -120,7 +120,7 @@ TEST_F(DumpWriter, KeepsWhatIsKnownAboutTheSource) {
   const auto dump = open_dump(file("left.h5"), 3, 3);
   EXPECT_EQ(dump->info().amplitudes, AmplitudeKind::regularized_ccsd);
   EXPECT_EQ(dump->info().omega2, 0.25);
-  EXPECT_EQ(dump->info().format, "Trifuse dump, version 1.1, sealed");
+  EXPECT_EQ(dump->info().format, "Trifuse dump, version 1.2, sealed");
   EXPECT_EQ(
       dump->info().provenance.back(),
       (std::pair<std::string, std::string>("comment",

@@ -143,7 +143,7 @@ TEST_F(DumpOfFactors, HasTheElementsOfItsSource) {
     for (const auto& [layout, box] : {std::pair{automatic, std::int64_t{1} << 20}, {contiguous, 1}, {compressed, 50}}) {
       write_dump(*source, file("factors.h5"), {.overwrite = true, .layout = layout, .box_doubles = box});
       const auto dump = open_dump(file("factors.h5"), molecule.hole_tile, molecule.particle_tile);
-      EXPECT_EQ(dump->info().format, "Trifuse dump, version 2.1, sealed");
+      EXPECT_EQ(dump->info().format, "Trifuse dump, version 2.2, sealed");
       EXPECT_NO_THROW(verify_source(*dump, *dump));
       expect_same_elements(*dump, *source, 0.0);
       // Once more, from the dump.
@@ -159,7 +159,7 @@ TEST_F(DumpOfFactors, FactorsAreMultipliedOutOnRequest) {
     for (const std::int64_t box : {std::int64_t{1} << 20, std::int64_t{1}, std::int64_t{60}}) {
       write_dump(*source, file("integrals.h5"), {.overwrite = true, .multiply_factors = true, .box_doubles = box});
       const auto dump = open_dump(file("integrals.h5"), molecule.hole_tile, molecule.particle_tile);
-      EXPECT_EQ(dump->info().format, "Trifuse dump, version 1.1, sealed");
+      EXPECT_EQ(dump->info().format, "Trifuse dump, version 1.2, sealed");
       EXPECT_TRUE(dense_input_of(*dump)->factors.empty());
       EXPECT_TRUE(dump->has_exchange_integrals());
       EXPECT_NO_THROW(verify_source(*dump, *dump));

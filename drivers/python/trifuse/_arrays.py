@@ -18,8 +18,8 @@ from .errors import Error, InputError, UsageError
 
 REFERENCES = {"RHF": 0, "UHF": 1, "ROHF": 2}
 KINDS = {"ccsd": 0, "reg-ccsd": 1, "lambda": 2}
-NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "fock", "irrep_occ", "irrep_vir",
-         "factors_oo", "factors_ov", "factors_vv")
+NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "oooo", "kvvv", "ladder", "vvvv_diag",
+         "fock", "irrep_occ", "irrep_vir", "factors_oo", "factors_ov", "factors_vv")
 
 
 _Array = Union[npt.ArrayLike, None]
@@ -31,6 +31,11 @@ SpinArrays = TypedDict("SpinArrays", {
     "ovov_aaaa": _Array, "ovov_aabb": _Array, "ovov_bbbb": _Array, "oovv_aaaa": _Array, "oovv_bbbb": _Array,
     "asym_ovvv_aaaa": _Array, "asym_ovvv_bbbb": _Array, "asym_ovoo_aaaa": _Array, "asym_ovoo_bbbb": _Array,
     "asym_ovov_aaaa": _Array, "asym_ovov_bbbb": _Array, "asym_oovv_aaaa": _Array, "asym_oovv_bbbb": _Array,
+    "oovv_aabb": _Array, "oovv_bbaa": _Array, "oooo_aaaa": _Array, "oooo_aabb": _Array, "oooo_bbbb": _Array,
+    "kvvv_aaaa": _Array, "kvvv_aabb": _Array, "kvvv_bbaa": _Array, "kvvv_bbbb": _Array,
+    "asym_oooo_aaaa": _Array, "asym_oooo_bbbb": _Array, "asym_kvvv_aaaa": _Array, "asym_kvvv_bbbb": _Array,
+    "ladder_aa": _Array, "ladder_ab": _Array, "ladder_bb": _Array,
+    "vvvv_diag_aa": _Array, "vvvv_diag_ab": _Array, "vvvv_diag_bb": _Array,
     "factors_oo_a": _Array, "factors_oo_b": _Array, "factors_ov_a": _Array, "factors_ov_b": _Array,
     "factors_vv_a": _Array, "factors_vv_b": _Array, "fock_a": _Array, "fock_b": _Array,
     "irrep_occ_a": _Array, "irrep_occ_b": _Array, "irrep_vir_a": _Array, "irrep_vir_b": _Array,

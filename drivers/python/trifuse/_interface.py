@@ -23,6 +23,10 @@ class _Others(Options, SpinArrays, total=False):
 
     irrep_occ: npt.ArrayLike | None
     irrep_vir: npt.ArrayLike | None
+    oooo: npt.ArrayLike | None
+    kvvv: npt.ArrayLike | None
+    ladder: npt.ArrayLike | None
+    vvvv_diag: npt.ArrayLike | None
     factors_oo: npt.ArrayLike | None
     factors_ov: npt.ArrayLike | None
     factors_vv: npt.ArrayLike | None
@@ -73,11 +77,16 @@ def triples(
     fock           [o+v,o+v]       Fock matrix, occupied orbitals first; optional; without it orbitals must be canonical
     irrep_occ      [o]             irreps 0 to 7, ascending integers; optional, with irrep_vir
     irrep_vir      [v]
+    oooo           [o,o,o,o]       (ij|kl), optional; this and the next ones are for dressed moments, E(T) does not need them
+    kvvv           [o,v,v,v]       [k,c,b,d]: sum_e t_k^e (ce|bd), optional
+    ladder         [o,o,v,v]       [i,j,a,b]: sum_cd (ac|bd) t_ij^cd, optional
+    vvvv_diag      [2,v,v]         (aa|bb) and (ab|ab), optional
     =============  ==============  ==================================================================
 
     Arrays of a UHF or ROHF reference have the spins in their names (a alpha, b beta): eps_occ_a, eps_occ_b, eps_vir_a,
     eps_vir_b, t1_a, t1_b, t2_aa, t2_ab, t2_bb, ovvv_aaaa, ovvv_aabb, ovvv_bbaa, ovvv_bbbb, the same four of ovoo,
-    ovov_aaaa, ovov_aabb, ovov_bbbb, and optionally oovv_aaaa, oovv_bbbb, fock_a, fock_b and the irreps.
+    ovov_aaaa, ovov_aabb, ovov_bbbb, and optionally oovv_aaaa, oovv_bbbb, fock_a, fock_b, the irreps and
+    the arrays for dressed moments that the format page names.
 
     Density fitting and Cholesky decomposition: instead of ovvv, ovoo, ovov and oovv the factors B with
     (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s] (UHF and ROHF: with the suffixes _a and _b):

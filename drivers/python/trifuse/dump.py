@@ -232,7 +232,8 @@ def _version_of(arrays: Mapping[str, Any], factorization: Any, auxiliary_basis: 
     factors = [name for name in arrays if name.startswith("factors_")]
     if not factors:
         return 1, {}
-    if integrals := [name for name in arrays if name.removeprefix("asym_").startswith(("ovvv", "ovoo", "ovov", "oovv"))]:
+    kinds = ("ovvv", "ovoo", "ovov", "oovv", "oooo", "kvvv", "ladder", "vvvv_diag")
+    if integrals := [name for name in arrays if name.removeprefix("asym_").startswith(kinds)]:
         raise UsageError(f"{factors[0]} stands for all integrals, but {integrals[0]} is there, too; give only one of them.")
     factorization = stated_or(factorization, "density-fitting")
     if not isinstance(factorization, str) or factorization not in ("density-fitting", "cholesky"):
