@@ -55,7 +55,7 @@ void check_left(const TileSource& right, const TileSource& left) {
 void check_denominators(const Problem& problem, double largest_denominator) {
   // A denominator closer to zero is an accident of the orbital energies, and its reciprocal is noise. Hartree.
   constexpr double closest = 1e-7;
-  for (const double omega2 : problem.omega2) {
+  for (const double omega2 : problem.omega2()) {
     const double largest = largest_denominator - denominator_shift(omega2);
     if (largest < -closest) continue;
     throw InputError(fmt::format(
@@ -167,7 +167,7 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   const Problem problem{.right = orbitals.right(),
                         .left = orbitals.left(),
                         .formulation = formulation,
-                        .omega2 = options.omega2,
+                        .quotients = {options.omega2.begin(), options.omega2.end()},
                         .method = orbitals.method()};
   const TileSpace& space = problem.right->tiles();
   const double largest = largest_denominator(space, problem.right->orbital_energies());

@@ -65,12 +65,13 @@ std::vector<double> numbers_of(const Calculation& calculation) {
   double weighted = 0.0;
   for (std::size_t p = 0; p < energies.size(); ++p) weighted += static_cast<double>(p + 1) * energies[p];
   double omega2 = 0.0;
-  for (std::size_t w = 0; w < problem.omega2.size(); ++w) omega2 += static_cast<double>(w + 1) * problem.omega2[w];
+  for (std::size_t w = 0; w < problem.quotients.size(); ++w)
+    omega2 += static_cast<double>(w + 1) * problem.quotients[w].omega2;
   return {static_cast<double>(calculation.plan().tasks.size()),
           calculation.plan().total_operations,
           static_cast<double>(calculation.plan().tiles.largest_tile()),
           static_cast<double>(problem.formulation),
-          static_cast<double>(problem.omega2.size()),
+          static_cast<double>(problem.quotients.size()),
           omega2,
           weighted,
           problem.two_sided() ? 1.0 : 0.0,

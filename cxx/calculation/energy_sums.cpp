@@ -25,12 +25,12 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 
 std::vector<TriplesEnergy> sum_energies(const Problem& problem, const Plan& plan,
                                         std::span<const TaskEnergy> energies) {
-  const std::size_t count = problem.omega2.size();
+  const std::size_t count = problem.quotients.size();
   const SourceInfo* const left = problem.left != nullptr ? &problem.left->info() : nullptr;
   std::vector<TriplesEnergy> sums;
   for (std::size_t w = 0; w < count; ++w) {
     TriplesEnergy energy;
-    energy.omega2 = problem.omega2[w];
+    energy.omega2 = problem.quotients[w].omega2;
     energy.method = name_of(problem.method, problem.right->info(), left, energy.omega2);
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
       add_task(plan.tiles, plan.tasks[t], energies[t * count + w], energy.spin_cases);

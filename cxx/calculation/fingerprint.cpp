@@ -198,7 +198,10 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   if (factors != nullptr) hash.add("; factors");
   if (problem.left_integrals != nullptr) hash.add("; left integrals");
   if (precision != Precision::fp64) hash.add("; precision " + to_string(precision));
-  hash.add(problem.omega2);
+  hash.add(problem.omega2());
+  if (!problem.has_shifts_only()) {
+    for (const Quotient& quotient : problem.quotients) hash.add(journal_text(quotient));
+  }
   hash.add(problem.right->orbital_energies());
   if (problem.left != nullptr) hash.add(problem.left->orbital_energies());
   hash.add(hashes);

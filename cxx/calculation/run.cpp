@@ -43,7 +43,7 @@ std::unique_ptr<Journal> open_journal(const CalculationState& state) {
   // A task in mixed precision has its number in the plan. The same task in double precision follows after all tasks.
   const std::size_t records = state.plan.tasks.size() * (precision == Precision::mixed ? 2 : 1);
   const JournalKey key{fingerprint(state.problem, state.communicator, precision), state.tiling, records,
-                       state.problem.omega2.size()};
+                       state.problem.quotients.size()};
   return std::make_unique<Journal>(state.options.journal, key, state.communicator, !state.idle());
 }
 
@@ -202,7 +202,9 @@ void Run::limit_threads_of_blas() {
 
 RunOutcome Run::run_tasks_and_check() {
   RunSettings settings = settings_;
-  const auto execute = [&] { return run_tasks(state_.plan, executor_.get(), state_.problem.omega2.size(), settings); };
+  const auto execute = [&] {
+    return run_tasks(state_.plan, executor_.get(), state_.problem.quotients.size(), settings);
+  };
   if (!state_.options.check_beside_tasks) return execute();
   RunOutcome outcome;
   std::atomic<bool> refused{false};

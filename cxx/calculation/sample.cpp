@@ -63,7 +63,7 @@ std::unique_ptr<Executor> make_exact_executor(const CalculationState& state,
 void compute_sample(const CalculationState& state, RunSettings settings, bool gpus_failed,
                     const std::shared_ptr<const PanelStore>& panels, RunOutcome& outcome, CalculationResult& result) {
   const Plan& plan = state.plan;
-  const std::size_t omega2_count = state.problem.omega2.size(), all = plan.tasks.size();
+  const std::size_t omega2_count = state.problem.quotients.size(), all = plan.tasks.size();
   std::vector<bool> in_double;
   for (const WorkerKind kind : outcome.kinds) in_double.push_back(!is_mixed(kind));
   MixedEnergies energies(plan, omega2_count, std::move(outcome.energies), in_double, state.options.target_error);

@@ -70,7 +70,7 @@ class CpuWorker final : public Executor::Worker {
       subtasks_.insert(subtasks_.end(), more.begin(), more.end());
       ends_.push_back(subtasks_.size());
     }
-    const std::size_t count = executor_.problem_.omega2.size();
+    const std::size_t count = executor_.problem_.quotients.size();
     subtask_energies_.assign(subtasks_.size() * count, TaskEnergy{});
     execute_subtasks();
     // Subtasks are added in a fixed order. So a task's energies have the same bits with any number of threads.

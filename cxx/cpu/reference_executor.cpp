@@ -10,7 +10,7 @@ namespace {
 class ReferenceExecutor final : public Executor {
  public:
   ReferenceExecutor(const Problem& problem, const TileSpace& tiles)
-      : evaluation_(problem, tiles), omega2_count_(problem.omega2.size()) {}
+      : evaluation_(problem, tiles), omega2_count_(problem.quotients.size()) {}
 
   std::string name() const override { return "reference"; }
 

@@ -42,6 +42,7 @@ std::size_t vvoo_blocks(const Problem& problem) {
 
 SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels, Precision precision)
     : problem_(problem),
+      omega2_(problem.omega2()),
       panels_(panels),
       precision_(precision),
       space_(panels.tiles()),
@@ -58,7 +59,7 @@ std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSp
 
 void SubtaskWorker::execute(std::span<const Task> subtasks, std::size_t first, std::size_t step,
                             std::span<TaskEnergy> energies) {
-  const std::size_t count = problem_.omega2.size();
+  const std::size_t count = problem_.quotients.size();
   if (first < subtasks.size()) prepare_next(subtasks[first]);
   for (std::size_t n = first; n < subtasks.size(); n += step) {
     std::swap(contractions_, next_contractions_);
@@ -102,7 +103,7 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   input_.weight = task.weight;
   input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
   resolve_singles(task);
-  sum_energies(input_, problem_.omega2, energies);
+  sum_energies(input_, omega2_, energies);
   vvoo_blocks_.clear();
 }
 

@@ -58,6 +58,7 @@ class SubtaskWorker {
   void resolve_singles(const Task& task);
 
   const Problem& problem_;
+  const std::vector<double> omega2_;  ///< of the quotients, hartree
   const PanelParts& panels_;
   const Precision precision_;
   const TileSpace& space_;

@@ -18,8 +18,8 @@ ContractedIndex contracted_of(const TileSpace& space, SpinFormulation formulatio
 
 }
 
-bool made_from_factors(const Method& method, const PanelKey& key) {
-  if (key.kind == PanelKind::vvoo) return method.sets()[key.set].vvoo == VvooTensor::v2;
+bool made_from_factors(std::span<const DisconnectedSet> sets, const PanelKey& key) {
+  if (key.kind == PanelKind::vvoo) return sets[key.set].vvoo == VvooTensor::v2;
   return key.kind == PanelKind::left || key.kind == PanelKind::right;
 }
 

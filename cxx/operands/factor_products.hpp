@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "cxx/operands/panel_layout.hpp"
@@ -39,7 +40,7 @@ struct FactorProduct {
 
 /// Returns true for the panels that are made if integrals have factors: left and right panels, and vvoo blocks of
 /// integrals.
-bool made_from_factors(const Method& method, const PanelKey& key);
+bool made_from_factors(std::span<const DisconnectedSet> sets, const PanelKey& key);
 /// Returns the rows of a panel that are made from factors; their length is 0 if a left panel has no holes l, or a right
 /// panel no particles d. `space`: tiles of the panels. `key`: a panel of the layout for which made_from_factors() is
 /// true.

@@ -163,6 +163,12 @@ std::int64_t amplitude_row(const ContractedExtent& extent, bool left, std::size_
   return padded_row(left ? extent.particles : static_cast<std::int64_t>(sides) * extent.holes);
 }
 
+std::vector<DisconnectedSet> sets_of(const Problem& problem) {
+  std::vector<DisconnectedSet> sets;
+  for (int n = 0; n < problem.disconnected_sets(); ++n) sets.push_back(problem.disconnected_set(n).set);
+  return sets;
+}
+
 constexpr std::array<Side, 2> right_and_left = {Side::right, Side::left};
 
 /// Returns the first sides of `right_and_left`.
@@ -181,10 +187,10 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
       joins_sides_(problem.joins_sides()),
-      method_(problem.method),
+      sets_(sets_of(problem)),
       auxiliary_(PanelLayout::auxiliary_of(problem)),
       tiles_(tiles),
-      indices_(of_vvoo + problem.method.sets().size()) {
+      indices_(of_vvoo + sets_.size()) {
   if (two_sided_ && !joins_sides_ && has_factors())
     throw std::logic_error("Factors are for problems whose sides have the same integrals.");
   std::int64_t end = 0;
@@ -252,7 +258,7 @@ std::int64_t PanelLayout::size_of(const PanelKey& key) const {
 }
 
 bool PanelLayout::makes(const PanelKey& key) const {
-  return has_factors() && made_from_factors(method_, key);
+  return has_factors() && made_from_factors(sets_, key);
 }
 
 std::int64_t PanelLayout::whole_doubles(const PanelKey& key) const {
@@ -394,7 +400,7 @@ std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row r
 
 /// Returns the number of sets whose vvoo blocks are not made from factors.
 std::int64_t stored_sets(const Problem& problem) {
-  const auto sets = problem.method.sets();
+  const std::vector<DisconnectedSet> sets = sets_of(problem);
   return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooTensor::v2; });
 }
 

@@ -21,7 +21,7 @@ namespace trifuse {
 struct PanelKey {
   PanelKind kind;
   Side side = Side::right;  ///< for left and right panels; Side::right for the others
-  std::uint8_t set = 0;     ///< for vvoo blocks: number of the set in Method::sets(); else 0
+  std::uint8_t set = 0;     ///< for vvoo blocks: number of the set, see Problem::disconnected_set(); else 0
   /// Numbers of tiles: left {p, h, h'}, right {p, p', h}, vvoo {p, p', h, h'}, factors_ov {h, p}; factors_vv {p, irrep
   /// of d}, factors_oo {h, irrep of l}, d and l have the spin of p and h. Factors of restricted spaces have tiles of
   /// alpha orbitals.
@@ -101,8 +101,8 @@ class PanelLayout {
   std::span<const Side> sides_with_panels(PanelKind kind) const;
   std::span<const Side> sides_in_panel(const PanelKey& key) const;
   const TileSpace& tiles() const { return tiles_; }
-  /// Returns the number of sets of the disconnected triples, see Method::sets().
-  std::size_t sets() const { return method_.sets().size(); }
+  /// Returns the number of sets of disconnected triples, see Problem::disconnected_set().
+  std::size_t sets() const { return sets_.size(); }
 
   /// Returns the number of auxiliary functions of the factors; 0 if the layout has integrals.
   std::int64_t auxiliary() const { return auxiliary_; }
@@ -177,7 +177,7 @@ class PanelLayout {
 
   SpinFormulation formulation_;
   bool two_sided_, joins_sides_;
-  Method method_;
+  std::vector<DisconnectedSet> sets_;
   std::int64_t auxiliary_;
   TileSpace tiles_;
   std::vector<Index> indices_;  ///< see of_left ... of_vvoo; one more for each further set

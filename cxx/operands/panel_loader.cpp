@@ -404,25 +404,23 @@ void PanelLoader::load_ov_tensor(const TileSource& source, void (TileSource::*re
 }
 
 void PanelLoader::load_ov_tensors(const Problem& problem, std::span<std::vector<double>> ov_tensors) {
-  const OperandSet left = problem.operands(Side::left);
-  for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
-    const DisconnectedSet& set = problem.method.sets()[n];
+  for (std::size_t n = 0; n < ov_tensors.size(); ++n) {
+    const auto [set, operands] = problem.disconnected_set(static_cast<int>(n));
     if (set.ov == OvTensor::t1) {
-      load_ov_tensor(*left.amplitudes, &TileSource::read_t1, set.weight, ov_tensors[n]);
+      load_ov_tensor(*operands.amplitudes, &TileSource::read_t1, set.weight, ov_tensors[n]);
     } else {
-      load_ov_tensor(*left.integrals, &TileSource::read_fock, set.weight, ov_tensors[n]);
+      load_ov_tensor(*operands.integrals, &TileSource::read_fock, set.weight, ov_tensors[n]);
     }
   }
 }
 
 void PanelLoader::load_vvoo(const Problem& problem) {
   constexpr Space h = Space::hole, p = Space::particle;
-  for (std::size_t n = 0; n < problem.method.sets().size(); ++n) {
+  for (std::size_t n = 0; n < layout_.sets(); ++n) {
     if (layout_.makes(PanelKey::vvoo(n, {}))) continue;
-    const DisconnectedSet& set = problem.method.sets()[n];
+    const auto [set, operands] = problem.disconnected_set(static_cast<int>(n));
     const bool integrals = set.vvoo == VvooTensor::v2;
-    const OperandSet left = problem.operands(Side::left);
-    const TileSource& source = integrals ? *left.integrals : *left.amplitudes;
+    const TileSource& source = integrals ? *operands.integrals : *operands.amplitudes;
     const auto read = integrals ? &TileSource::read_v2 : &TileSource::read_t2;
     for_each_block(
         source, {p, p, h, h}, {0, 2, 3, 1},

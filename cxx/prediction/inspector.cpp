@@ -86,7 +86,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
       sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
       on_device_.push_back(static_cast<double>(gpu::packed_bytes(packing, name.format)));
       making_.push_back(0.0);
-      if (auxiliary > 0 && made_from_factors(problem.method, name.key)) add_making(name.key, packing);
+      if (auxiliary > 0 && made_from_factors(problem.method.sets(), name.key)) add_making(name.key, packing);
       slab_begin_.push_back(static_cast<std::uint32_t>(slabs_.size()));
       last_task.push_back(plan.tasks.size());
     }

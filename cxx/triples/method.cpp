@@ -57,4 +57,8 @@ std::string journal_text(const Method& method) {
   return text;
 }
 
+std::string journal_text(const Quotient& quotient) {
+  return fmt::format("; quotient {} {}", static_cast<int>(quotient.denominator), static_cast<int>(quotient.right));
+}
+
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cxx/triples/quotient.hpp"
 #include "cxx/triples/task.hpp"
 
 #pragma GCC visibility push(default)
@@ -104,6 +105,8 @@ std::string name_of(const Method& method, const SourceInfo& right, const SourceI
 /// Returns a text that is different for methods with different energies, and the same in all versions of Trifuse. It is
 /// part of the fingerprint of journals.
 std::string journal_text(const Method& method);
+/// Returns the same for a quotient, without its omega2.
+std::string journal_text(const Quotient& quotient);
 
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +8,9 @@
 #include <vector>
 
 #include "cxx/triples/method.hpp"
+#include "cxx/triples/quotient.hpp"
 #include "cxx/triples/task.hpp"
+#include "cxx/triples/triple_denominators.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
 
 #pragma GCC visibility push(default)
@@ -31,22 +34,33 @@ struct OperandSet {
   const TileSource* integrals;
 };
 
-/// The energies that are to be computed. For each omega2
+/// A set of disconnected triples with the sources of its tensors.
+struct SetOperands {
+  DisconnectedSet set;
+  OperandSet operands;
+};
+
+/// The energies that are to be computed. For each quotient
 ///
-///     E[T] = sum f  D_left           D_right / (Delta - 3 omega2)
-///     E(T) = sum f (D_left + S_left) D_right / (Delta - 3 omega2)      Delta = e_i + e_j + e_k - e_a - e_b - e_c
+///     E[T] = sum f  D_left           Y / x
+///     E(T) = sum f (D_left + S_left) Y / x
 ///
-/// The sums go over all elements of all tasks of a tile space; f is the weight of the task. Both sides have the same
-/// operands unless `left` is given (two-sided Reg-CCSD(T), Lambda-CCSD(T)) or `left_integrals` (moments of CCSD). The
-/// sources must outlive the problem. They must have the same orbitals; their tiles may differ.
+/// where Y is D_right and x is Delta - 3 omega2, Delta = e_i + e_j + e_k - e_a - e_b - e_c, unless the quotient says
+/// otherwise. The sums go over all elements of all tasks of a tile space; f is the weight of the task. Both sides have
+/// the same operands unless `left` is given (two-sided Reg-CCSD(T), Lambda-CCSD(T)) or `left_integrals` (moments of
+/// CCSD). The sources must outlive the problem. They must have the same orbitals; their tiles may differ.
 struct Problem {
   const TileSource* right = nullptr;  ///< right amplitudes and integrals; orbital energies of both sides
   const TileSource* left = nullptr;   ///< left amplitudes; null: the right ones
   /// Integrals and Fock matrix of the left side; null: those of `right`. If it is given, no source may have factors.
   const TileSource* left_integrals = nullptr;
   SpinFormulation formulation = SpinFormulation::spin_orbital;
-  std::vector<double> omega2 = {0.0};  ///< hartree
-  Method method = ccsd_t;              ///< says what S is
+  std::vector<Quotient> quotients = {0.0};
+  Method method = ccsd_t;  ///< says what S is
+  /// A source of t1 and, as its t2, of c2, whose disconnected triples are C3; null: no quotient has C3.
+  const TileSource* disconnected = nullptr;
+  /// The tables of denominators over the orbitals of the sources; null: no quotient has them.
+  const TripleDenominators* denominators = nullptr;
 
   bool two_sided() const { return left != nullptr || left_integrals != nullptr; }
   int sides() const { return two_sided() ? 2 : 1; }
@@ -61,8 +75,25 @@ struct Problem {
   bool joins_sides() const { return two_sided() && shares_integrals(); }
   /// Returns the number of targets of a task, for both sides together (see contraction_list.hpp).
   int targets() const { return targets_per_side(formulation) * sides(); }
+  /// Returns true if all right factors are D_right and all denominators are Delta - 3 omega2.
+  bool has_shifts_only() const {
+    return std::all_of(quotients.begin(), quotients.end(), [](const Quotient& x) { return x == Quotient(x.omega2); });
+  }
+  /// Returns the omega2 of each quotient, hartree.
+  std::vector<double> omega2() const {
+    std::vector<double> values;
+    for (const Quotient& quotient : quotients) values.push_back(quotient.omega2);
+    return values;
+  }
   /// Returns the number of sets whose contributions make up S.
-  int disconnected_sets() const { return static_cast<int>(method.sets().size()); }
+  int left_sets() const { return static_cast<int>(method.sets().size()); }
+  /// Returns the number of all sets: those of S, and one for C3.
+  int disconnected_sets() const { return left_sets() + (disconnected != nullptr ? 1 : 0); }
+  /// Returns a set and the sources of its tensors. `n`: number of the set; those of S come first.
+  SetOperands disconnected_set(int n) const {
+    if (n >= left_sets()) return {{OvTensor::t1, VvooTensor::t2}, {disconnected, disconnected}};
+    return {method.sets()[static_cast<std::size_t>(n)], operands(Side::left)};
+  }
 };
 
 }

@@ -301,7 +301,7 @@ class ReferenceEvaluation::Elements {
     const auto e = [&](std::int64_t orbital) { return eps_[static_cast<std::size_t>(orbital)]; };
     const double delta = e(h[0]) + e(h[1]) + e(h[2]) - e(p[0]) - e(p[1]) - e(p[2]);
     for (std::size_t w = 0; w < energies.size(); ++w) {
-      const double scale = task.weight / (delta - denominator_shift(problem_.omega2[w]));
+      const double scale = task.weight / (delta - denominator_shift(problem_.quotients[w].omega2));
       energies[w].same += scale * same;
       energies[w].mixed += scale * (all - same);
     }

@@ -128,8 +128,8 @@ TEST_F(ACalculation, IsNamedAfterItsAmplitudesAndOmega2) {
 
 TEST_F(ACalculation, TakesOmega2FromRegularizedLeftAmplitudes) {
   const auto regularized = described(*water, amplitudes(AmplitudeKind::regularized_ccsd, 0.15), false);
-  EXPECT_EQ(Calculation(*water, regularized.get(), options_for()).problem().omega2, std::vector<double>{0.15});
-  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().omega2, std::vector<double>{0.0});
+  EXPECT_EQ(Calculation(*water, regularized.get(), options_for()).problem().omega2(), std::vector<double>{0.15});
+  EXPECT_EQ(Calculation(*water, nullptr, options_for()).problem().omega2(), std::vector<double>{0.0});
 }
 
 TEST_F(ACalculation, NeedsIntegralsOnTheRight) {

@@ -46,7 +46,7 @@ TEST(FingerprintOfAProblem, TellsCalculationsApart) {
   add(OwnedProblem(molecule, SpinFormulation::spin_orbital));
   add(OwnedProblem(molecule, SpinFormulation::spin_adapted, true));
   OwnedProblem other_omega2(molecule, SpinFormulation::spin_adapted);
-  other_omega2.problem.omega2 = {0.1};
+  other_omega2.problem.quotients = {0.1};
   add(other_omega2);
   OwnedProblem with_fock(molecule, SpinFormulation::spin_adapted);
   with_fock.problem.method = ccsd_t_with_fock;

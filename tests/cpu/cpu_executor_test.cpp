@@ -30,8 +30,8 @@ void expect_equal_tasks(const Problem& problem, const TileSpace& tiles, CpuTiles
   const Plan plan = make_plan(tiles, problem.formulation);
   const auto executor = make_cpu_executor(problem, tiles, limits);
   const auto reference = make_reference_executor(problem, tiles);
-  const auto found = task_numbers(*executor, plan, problem.omega2.size());
-  const auto expected = task_numbers(*reference, plan, problem.omega2.size());
+  const auto found = task_numbers(*executor, plan, problem.quotients.size());
+  const auto expected = task_numbers(*reference, plan, problem.quotients.size());
   EXPECT_FALSE(plan.tasks.empty());
   EXPECT_LT(relative_difference(found, expected), tolerance);
 }
@@ -66,7 +66,7 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceForTwoSides) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
     OwnedProblem owned(GetParam().molecule, formulation, true);
-    owned.problem.omega2 = {0.0, 0.1};
+    owned.problem.quotients = {0.0, 0.1};
     expect_equal_tasks(owned.problem, owned.right->tiles().retiled(2, 4));
   }
 }
@@ -75,7 +75,7 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceForSeveralOmega2) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
     OwnedProblem owned(GetParam().molecule, formulation);
-    owned.problem.omega2 = {0.0, 0.05, 0.1, 0.2, 3.0};
+    owned.problem.quotients = {0.0, 0.05, 0.1, 0.2, 3.0};
     expect_equal_tasks(owned.problem, owned.right->tiles().retiled(3, 3));
   }
 }
@@ -166,7 +166,7 @@ TEST(CpuExecutor, GivesTheSameBitsBesideAnyOtherTasks) {
   const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(2, 3), SpinFormulation::spin_adapted);
   Problem problem = owned.problem;
-  problem.omega2 = {0.0, 0.1, 0.2};
+  problem.quotients = {0.0, 0.1, 0.2};
   for (const bool reference : {false, true}) {
     const auto executor =
         reference ? make_reference_executor(problem, plan.tiles) : make_cpu_executor(problem, plan.tiles);
@@ -198,13 +198,13 @@ TEST_P(CpuExecutorFor, AgreesWithTheReferenceWithPanelsOfOtherTiles) {
 TEST(CpuExecutor, GivesTheSameBitsForAnyNumberOfThreadsOfAWorker) {
   const OwnedProblem owned(closed_shell(5, 9, 2), SpinFormulation::spin_adapted);
   Problem problem = owned.problem;
-  problem.omega2 = {0.0, 0.1};
+  problem.quotients = {0.0, 0.1};
   const Plan plan = make_plan(owned.right->tiles(), SpinFormulation::spin_adapted);
   std::vector<double> alone;
   for (const int threads : {1, 2, 3, 50}) {
     const auto executor = prepare_cpu_executor(problem, plan.tiles, {1, 2}, threads);
     executor->take_panels(std::make_shared<PanelStore>(problem, plan.tiles));
-    const std::vector<double> found = task_numbers(*executor, plan, problem.omega2.size());
+    const std::vector<double> found = task_numbers(*executor, plan, problem.quotients.size());
     if (alone.empty()) alone = found;
     EXPECT_EQ(found, alone) << threads;
     EXPECT_EQ(executor->workers(), threads == 1 ? 0 : 1);

@@ -22,7 +22,7 @@ TEST_P(OperandSetsFor, HaveTheEnergiesOfTheReference) {
       SCOPED_TRACE(to_string(formulation) + (two_amplitudes ? ", two amplitudes" : ""));
       OwnedProblem owned(GetParam().molecule, formulation, two_amplitudes);
       owned.change_left_integrals();
-      owned.problem.omega2 = {0.0, 0.1};
+      owned.problem.quotients = {0.0, 0.1};
       const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
       const auto found = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, {2, 3}), plan, 2);
       const auto reference = task_numbers(*make_reference_executor(owned.problem, plan.tiles), plan, 2);

@@ -21,7 +21,7 @@ TEST_P(OtherMethodsFor, HaveTheEnergiesOfTheReference) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
       OwnedProblem owned(GetParam().molecule, formulation, two_sided);
-      owned.problem.omega2 = {0.0, 0.1};
+      owned.problem.quotients = {0.0, 0.1};
       const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
       const auto energies_on_cpu = [&] {
         return task_numbers(*make_cpu_executor(owned.problem, plan.tiles, {2, 3}), plan, 2);
@@ -44,7 +44,7 @@ TEST_P(OtherMethodsFor, AreLinearInTheWeight) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
     OwnedProblem owned(GetParam().molecule, formulation);
-    owned.problem.omega2 = {0.0};
+    owned.problem.quotients = {0.0};
     const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
     const auto sum_on_cpu = [&](const Method& method) {
       owned.problem.method = method;

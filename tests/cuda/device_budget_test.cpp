@@ -336,7 +336,7 @@ TEST(DeviceBudget, HasRoomForTheSumsOfManyOmega2) {
   OwnedProblem owned(closed_shell(40, 200), SpinFormulation::spin_adapted);
   const std::span<const Shape> shapes = BulkKernels::shapes;
   const auto sums = [&](std::size_t omega2_count, const TileSpace& tiles) {
-    owned.problem.omega2.assign(omega2_count, 0.1);
+    owned.problem.quotients.assign(omega2_count, 0.1);
     return sum_bytes(owned.problem, tiles, shapes);
   };
   const TileSpace coarse = owned.right->tiles().retiled(20, 32);
@@ -355,7 +355,7 @@ TEST(DeviceBudget, HasRoomForTheSumsOfManyOmega2) {
   // A few omega2 leave the tiles as they are. If there are very many, tasks are cut.
   for (const std::size_t omega2_count : {1, 20, 300, 10000}) {
     SCOPED_TRACE(std::to_string(omega2_count) + " omega2");
-    owned.problem.omega2.assign(omega2_count, 0.1);
+    owned.problem.quotients.assign(omega2_count, 0.1);
     const TileSpace fine = tiles_with_room_for_sums(owned.problem, coarse, shapes, 24 * gib);
     EXPECT_LE(fewest_workers * sum_bytes(owned.problem, fine, shapes), 3 * gib);
     EXPECT_EQ(fine == coarse, omega2_count < 300);

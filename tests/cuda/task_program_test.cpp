@@ -89,7 +89,7 @@ class Evaluation {
   }
 
   std::vector<double> energies() const {
-    std::vector<TaskEnergy> energies(problem_.omega2.size());
+    std::vector<TaskEnergy> energies(problem_.quotients.size());
     const auto& n = program_.data.extent;
     Element e{};
     for (e[0] = 0; e[0] < n[0]; ++e[0])
@@ -178,7 +178,7 @@ class Evaluation {
       delta += q < 3 ? -eps : eps;
     }
     for (std::size_t w = 0; w < energies.size(); ++w) {
-      const double scale = weight / (delta - 3.0 * problem_.omega2[w]);
+      const double scale = weight / (delta - 3.0 * problem_.quotients[w].omega2);
       energies[w].same += scale * sum.same;
       energies[w].mixed += scale * (sum.all - sum.same);
     }
@@ -207,7 +207,7 @@ double difference_from_the_reference(const Problem& problem, const TileSpace& ti
   }
   const auto reference = make_reference_executor(problem, tiles);
   EXPECT_FALSE(plan.tasks.empty());
-  return relative_difference(found, task_numbers(*reference, plan, problem.omega2.size()));
+  return relative_difference(found, task_numbers(*reference, plan, problem.quotients.size()));
 }
 
 void expect_energies_of_the_reference(const Problem& problem, const TileSpace& tiles) {
@@ -231,7 +231,7 @@ TEST_P(ProgramFor, GivesTheEnergiesOfTheReferenceForTwoSidesAndSeveralOmega2) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
     OwnedProblem owned(GetParam().molecule, formulation, true);
-    owned.problem.omega2 = {0.0, 0.1, 0.2};
+    owned.problem.quotients = {0.0, 0.1, 0.2};
     expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 4));
   }
 }

@@ -25,7 +25,7 @@ class ArraysOnGpu : public OnGpu {
     options.waits_for_memory = from_arrays;
     const auto executor = make_cuda_executor(problem, plan.tiles, options);
     EXPECT_EQ(executor->reads_sources(), from_arrays);
-    std::vector<double> found = batch_numbers(*executor, plan, problem.omega2.size());
+    std::vector<double> found = batch_numbers(*executor, plan, problem.quotients.size());
     report = *executor->device_report();
     return found;
   }
@@ -42,7 +42,7 @@ TEST_F(ArraysOnGpu, GiveTheBitsOfTheHostsPanels) {
       Problem problem;
       problem.right = &molecule.source();
       problem.formulation = SpinFormulation::spin_adapted;
-      problem.omega2 = {0.0, 0.1};
+      problem.quotients = {0.0, 0.1};
       const Plan plan = make_plan(problem.right->tiles().retiled(3, 4), problem.formulation);
       DeviceReport of_arrays, of_host;
       EXPECT_EQ(numbers(problem, plan, true, of_arrays), numbers(problem, plan, false, of_host));

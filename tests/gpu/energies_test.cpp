@@ -60,7 +60,7 @@ TEST_P(CudaExecutorFor, AgreesWithTheReferenceForTwoSidesAndSeveralOmega2) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
     OwnedProblem owned(GetParam().molecule, formulation, true);
-    owned.problem.omega2 = {0.0, 0.1, 0.2};
+    owned.problem.quotients = {0.0, 0.1, 0.2};
     expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(2, 4));
   }
 }
@@ -153,7 +153,7 @@ TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerOpenShellsAndTwoSides) {
   for (const int irreps : {1, 4}) {
     SCOPED_TRACE(std::to_string(irreps) + " irreps");
     OwnedProblem owned(open_shell(Reference::uhf, {8, 6, 22, 25}, irreps), SpinFormulation::spin_orbital, true);
-    owned.problem.omega2 = {0.0, 0.2};
+    owned.problem.quotients = {0.0, 0.2};
     owned.problem.method = ccsd_t_with_fock;
     expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(8, 25));
     expect_energies_of_the_cpu(owned.problem, owned.right->tiles().retiled(3, 13));

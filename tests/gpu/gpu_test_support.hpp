@@ -142,7 +142,7 @@ inline void expect_agreement(
   const Plan plan = make_plan(tiles, problem.formulation);
   ASSERT_FALSE(plan.tasks.empty());
   ASSERT_FALSE(kernels.empty());
-  const std::size_t omega2_values = problem.omega2.size();
+  const std::size_t omega2_values = problem.quotients.size();
   const auto expected = batch_numbers(*make_expected(problem, tiles), plan, omega2_values);
   for (const std::string& kernel : kernels) {
     SCOPED_TRACE(kernel);

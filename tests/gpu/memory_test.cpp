@@ -28,7 +28,7 @@ class LittleDeviceMemory : public OnGpu {
     return problems;
   }
   static std::vector<double> cpu_numbers(const Problem& problem, const Plan& plan) {
-    return batch_numbers(*make_cpu_executor(problem, plan.tiles), plan, problem.omega2.size());
+    return batch_numbers(*make_cpu_executor(problem, plan.tiles), plan, problem.quotients.size());
   }
 };
 
@@ -74,7 +74,7 @@ TEST_F(LittleDeviceMemory, HasRoomForManyOmega2) {
   constexpr int omega2_count = 3000;
   OwnedProblem owned(closed_shell(6, 24), SpinFormulation::spin_adapted);
   const Plan plan = make_plan(owned.right->tiles().retiled(8, 24), owned.problem.formulation);
-  for (int n = 1; n < omega2_count; ++n) owned.problem.omega2.push_back(1e-3 * n);
+  for (int n = 1; n < omega2_count; ++n) owned.problem.quotients.push_back(1e-3 * n);
   const auto expected = cpu_numbers(owned.problem, plan);
   const std::int64_t least = least_budget(owned.problem, plan.tiles);
   const auto executor = make_cuda_executor(owned.problem, plan.tiles, with_memory(least));

@@ -50,7 +50,7 @@ TEST_P(MixedPrecisionFor, AgreesWithTheReferenceForTwoSidesAndSeveralOmega2) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
     OwnedProblem owned(GetParam().molecule, formulation, true);
-    owned.problem.omega2 = {0.0, 0.1, 0.2};
+    owned.problem.quotients = {0.0, 0.1, 0.2};
     owned.problem.method = ccsd_t_with_fock;
     expect_reference_energies_in_mixed_precision(owned.problem, owned.right->tiles().retiled(2, 4));
   }
@@ -70,7 +70,7 @@ TEST_F(MixedPrecision, AgreesWithTheCpuForLargerMolecules) {
   const OwnedProblem orbital(closed_shell(6, 21, 2), SpinFormulation::spin_orbital);
   expect_cpu_energies_in_mixed_precision(orbital.problem, orbital.right->tiles().retiled(6, 21));
   OwnedProblem open(open_shell(Reference::uhf, {8, 6, 22, 25}, 4), SpinFormulation::spin_orbital, true);
-  open.problem.omega2 = {0.0, 0.2};
+  open.problem.quotients = {0.0, 0.2};
   expect_cpu_energies_in_mixed_precision(open.problem, open.right->tiles().retiled(3, 13));
 }
 

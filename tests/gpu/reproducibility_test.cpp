@@ -20,7 +20,7 @@ class SameBits : public OnGpu {
   static void for_every_kernel_and_form(Function function) {
     for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
       OwnedProblem owned(closed_shell(6, 15, 2), formulation, formulation == SpinFormulation::spin_orbital);
-      owned.problem.omega2 = {0.0, 0.1};
+      owned.problem.quotients = {0.0, 0.1};
       const Plan plan = make_plan(owned.right->tiles().retiled(3, 5), formulation);
       ASSERT_FALSE(plan.tasks.empty());
       ASSERT_FALSE(usable_kernels().empty());

@@ -72,11 +72,11 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
       owned.right = std::make_unique<FactoredSource>(GetParam().molecule, 23, false);
       owned.problem.right = owned.right.get();
     }
-    owned.problem.omega2 = {0.0, 0.1};
+    owned.problem.quotients = {0.0, 0.1};
     return make_plan(owned.right->tiles().retiled(3, 4), owned.problem.formulation);
   }();
   std::vector<double> alone =
-      task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, owned.problem.omega2.size());
+      task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, owned.problem.quotients.size());
 
   /// Executes all tasks on every rank, with `bytes` bytes for operands. Then calls `see` with the operands, the
   /// traffic and the number of each rank.
@@ -88,7 +88,7 @@ class SharedOperands : public ::testing::TestWithParam<Case> {
           const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits);
           DistributedOperands operands(communicator, owned.problem, plan.tiles, &executor->panel_tiles(), {}, bytes);
           executor->take_panels(operands.panels());
-          EXPECT_EQ(task_numbers(*executor, plan, owned.problem.omega2.size()), alone);
+          EXPECT_EQ(task_numbers(*executor, plan, owned.problem.quotients.size()), alone);
           see(operands, operands.traffic(communicator)[static_cast<std::size_t>(communicator.rank())],
               communicator.rank());
         },
@@ -229,7 +229,7 @@ TEST_P(SharedOperands, OfLargeTilesAreReadByCoresInParts) {
             const auto executor = prepare_cpu_executor(owned.problem, plan.tiles, limits, communicator.rank());
             executor->take_panels(operands.panels());
             run_collectively(&communicator, [&] {
-              const std::vector<double> found = task_numbers(*executor, plan, owned.problem.omega2.size());
+              const std::vector<double> found = task_numbers(*executor, plan, owned.problem.quotients.size());
               EXPECT_LT(relative_difference(found, alone), 1e-12);
             });
           },

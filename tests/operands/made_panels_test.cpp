@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Budget, MadePanelsWithin, ::testing::Values(0, 20000, s
 TEST(MadePanels, GiveTheEnergiesOfStoredIntegrals) {
   constexpr CpuTiles limits{2, 3};
   for_each_factored_problem([&](FactoredProblem& problem, const TileSpace& tiles) {
-    problem.of_factors.omega2 = problem.of_integrals.omega2 = {0.0, 0.1};
+    problem.of_factors.quotients = problem.of_integrals.quotients = {0.0, 0.1};
     const Plan plan = make_plan(tiles, problem.of_factors.formulation);
     if (plan.tasks.empty()) return;
     const auto numbers = [&](const Problem& of, std::int64_t made_bytes, bool large_panels) {

@@ -50,7 +50,7 @@ int main() {
 
   trifuse::Problem problem;
   problem.right = source.get();
-  problem.omega2 = {0.1};
+  problem.quotients = {0.1};
   const trifuse::TileSpace& tiles = source->tiles();
   const auto tasks = trifuse::enumerate_tasks(tiles, problem.formulation);
   const double reference = triples_energy(*trifuse::make_reference_executor(problem, tiles), tasks);

@@ -153,7 +153,7 @@ TEST_P(TaskRun, StopsWhenAsked) {
 TEST_P(TaskRun, ResumesFromAJournalToTheSameBits) {
   Problem problem;
   problem.right = source.get();
-  problem.omega2 = {0.0, 0.1};
+  problem.quotients = {0.0, 0.1};
   const auto executor = make_cpu_executor(problem, plan.tiles);
   const auto expected = numbers_of(run_tasks(plan, *executor, 2, settings()).energies);
   const TemporaryFolder folder;

@@ -204,7 +204,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     device.busy = std::make_unique<BusyTime>();
     const std::span<const double> energies = panels_->orbital_energies();
     upload(device.eps, energies);
-    upload(device.omega2, std::span<const double>(problem_.omega2));
+    upload(device.omega2, std::span<const double>(problem_.omega2()));
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
     for (int set = 0; set < problem_.disconnected_sets(); ++set) {
@@ -278,7 +278,7 @@ class CudaWorker final : public Executor::Worker {
     const double begin = wall_seconds();
     const double waited_before = buffers_.seconds_waiting;
     done_.assign(launches_.size(), Done{});
-    const std::size_t per_task = executor_.problem_.omega2.size();
+    const std::size_t per_task = executor_.problem_.quotients.size();
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const auto energies_of_task = energies.subspan(t * per_task, per_task);
       // All subtasks of a task use the same kernel. So their energies are added in the same order, whatever else is in

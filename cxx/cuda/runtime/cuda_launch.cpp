@@ -50,7 +50,7 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
     if (factors.used) want(factors.name);
   }
   // Each CTA tile has sums for each omega2.
-  const bool full = program_.cta_tiles.size() * problem_.omega2.size() > max_cta_tiles;
+  const bool full = program_.cta_tiles.size() * problem_.quotients.size() > max_cta_tiles;
   if (!empty() && (panel_bytes_ + bytes > max_bytes || full)) return std::nullopt;
 
   panel_bytes_ += bytes;
@@ -95,7 +95,7 @@ KernelParameters PendingLaunch::parameters() const {
   result.ov_tensors[0] = device_.ov_tensors[0].data();
   result.ov_tensors[1] = device_.ov_tensors[1].data();
   result.orbitals = static_cast<std::int32_t>(orbitals_);
-  result.omega2_count = static_cast<std::int32_t>(problem_.omega2.size());
+  result.omega2_count = static_cast<std::int32_t>(problem_.quotients.size());
   return result;
 }
 
@@ -117,7 +117,7 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
                            device_.properties.multiProcessorCount, parameters(), buffers);
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }
-  const std::size_t omega2_count = problem_.omega2.size(), sums = energies.size() / (results_.size() * omega2_count);
+  const std::size_t omega2_count = problem_.quotients.size(), sums = energies.size() / (results_.size() * omega2_count);
   for (std::size_t n = 0; n < results_.size(); ++n) {
     for (std::size_t w = 0; w < omega2_count; ++w) {
       add_energy_sums(problem_.formulation, results_[n].spin_case,

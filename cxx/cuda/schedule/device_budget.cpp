@@ -139,7 +139,7 @@ std::int64_t scratch_doubles(int multiprocessors, int targets, int cta_elements)
 }
 
 std::int64_t sum_bytes(const Problem& problem, const TileSpace& tiles, std::span<const Shape> shapes) {
-  if (problem.omega2.size() <= 1) return 0;
+  if (problem.quotients.size() <= 1) return 0;
   const auto [holes, particles] = largest_tiles(tiles);
   const std::int64_t hole_groups = ceil_div(holes, hole_group_size);
   const int extent = static_cast<int>(particles);
@@ -148,7 +148,7 @@ std::int64_t sum_bytes(const Problem& problem, const TileSpace& tiles, std::span
     const std::int64_t cta_tiles = std::ssize(CtaTiling(shape).tiles({extent, extent, extent}));
     sums = std::max(sums, hole_groups * hole_groups * hole_groups * cta_tiles * shape.warps);
   }
-  return (std::ssize(problem.omega2) - 1) * sums * energy_sums(problem.formulation) *
+  return (std::ssize(problem.quotients) - 1) * sums * energy_sums(problem.formulation) *
          static_cast<std::int64_t>(sizeof(double));
 }
 
