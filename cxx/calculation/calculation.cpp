@@ -161,14 +161,18 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
     options.omega2 = {regularized ? left->info().omega2 : 0.0};
   }
   check_options(options);  // again, because omega2 may come from the left amplitudes
-  ChosenOrbitals orbitals(right, left, options, formulation);
+  auto methods = std::make_unique<ChosenMethods>(options.methods, right, left);
+  ChosenOrbitals orbitals(right, options, formulation);
+  Problem problem{.right = orbitals.in_orbitals(methods->right()),
+                  .left = orbitals.in_orbitals(methods->left()),
+                  .left_integrals = orbitals.in_orbitals(methods->left_integrals()),
+                  .formulation = formulation,
+                  .method = methods->method(orbitals.method())};
+  WantedEnergies wanted =
+      methods->wanted(orbitals.method(), right.info(), left != nullptr ? &left->info() : nullptr, options.omega2);
+  problem.quotients = std::move(wanted.quotients);
   orbitals.plan_rotation(memory, of_rank.ranks_with_operands);
   memory.check_rotation(right.info().path, of_rank.ranks_with_operands);
-  const Problem problem{.right = orbitals.right(),
-                        .left = orbitals.left(),
-                        .formulation = formulation,
-                        .quotients = {options.omega2.begin(), options.omega2.end()},
-                        .method = orbitals.method()};
   const TileSpace& space = problem.right->tiles();
   const double largest = largest_denominator(space, problem.right->orbital_energies());
   check_denominators(problem, largest);
@@ -176,9 +180,9 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   const Tiling tiling = choose_tiling(space, options, formulation, for_gpus, of_rank.journal_tiles);
   Plan plan = plan_tasks(retile(space, tiling), formulation, tiling.sizes.particles, memory.limit,
                          for_gpus ? "" : ", or allow more --memory");
-  auto state = std::make_unique<CalculationState>(CalculationState{std::move(options), of_rank, std::move(devices),
-                                                                   std::move(orbitals), problem, largest, tiling,
-                                                                   std::move(plan), memory});
+  auto state = std::make_unique<CalculationState>(
+      CalculationState{std::move(options), of_rank, std::move(devices), std::move(methods), std::move(orbitals),
+                       problem, std::move(wanted.energies), largest, tiling, std::move(plan), memory});
   plan_memory(*state);
   return state;
 }

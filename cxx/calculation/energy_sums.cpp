@@ -23,17 +23,16 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 
 }
 
-std::vector<TriplesEnergy> sum_energies(const Problem& problem, const Plan& plan,
-                                        std::span<const TaskEnergy> energies) {
-  const std::size_t count = problem.quotients.size();
-  const SourceInfo* const left = problem.left != nullptr ? &problem.left->info() : nullptr;
+std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span<const TaskEnergy> energies) {
+  const std::vector<Quotient>& quotients = state.problem.quotients;
+  const Plan& plan = state.plan;
   std::vector<TriplesEnergy> sums;
-  for (std::size_t w = 0; w < count; ++w) {
+  for (const NamedEnergy& named : state.energies) {
     TriplesEnergy energy;
-    energy.omega2 = problem.quotients[w].omega2;
-    energy.method = name_of(problem.method, problem.right->info(), left, energy.omega2);
+    energy.omega2 = quotients[named.quotient].omega2;
+    energy.method = named.method;
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-      add_task(plan.tiles, plan.tasks[t], energies[t * count + w], energy.spin_cases);
+      add_task(plan.tiles, plan.tasks[t], energies[t * quotients.size() + named.quotient], energy.spin_cases);
     }
     for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
     energy.uncorrected = energy.total;

@@ -9,11 +9,30 @@
 #include "cxx/calculation/devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
+#include "cxx/cuda/contraction/host_contraction.hpp"
 
 namespace trifuse {
 
-void rotate_orbitals(const CalculationState& state, const std::atomic<bool>* stop) {
+namespace {
+
+/// Returns what computes the contractions that make operands: the GPUs the large ones, the cores the others.
+moments::Contract contraction_of(const CalculationState& state) {
+  const int threads = state.memory.threads;
+  const moments::Contract on_cores = moments::contract_on_cores(threads);
+  if (state.options.executor != ExecutorKind::cuda || state.options.devices.empty()) return on_cores;
+  return [on_cores, threads, devices = state.options.devices](
+             const contraction::Contraction& contraction, double factor, const double* a, const double* b, double* c) {
+    constexpr double large = 1e10;  // operations that take longer than the way to a GPU and back
+    if (contraction::operations(contraction) < large) return on_cores(contraction, factor, a, b, c);
+    contraction::HostContraction(contraction, devices, 0, threads).run(factor, a, b, 1.0, c);
+  };
+}
+
+}
+
+void make_sources(const CalculationState& state, const std::atomic<bool>* stop) {
   const OpenMpThreads threads(state.reading_threads());
+  run_collectively(state.communicator, [&] { state.methods->make(state.memory.threads, contraction_of(state)); });
   state.orbitals.rotate(state.communicator, stop);
 }
 
@@ -67,7 +86,7 @@ std::unique_ptr<Executor> make_executor_on_cores(const CalculationState& state,
 }
 
 std::unique_ptr<Executor> Calculation::make_executor() const {
-  rotate_orbitals(*state_, nullptr);
+  make_sources(*state_, nullptr);
   const OpenMpThreads threads(state_->memory.threads);
   std::unique_ptr<Executor> executor = prepare_executor(*state_, precision_of_rank(*state_), nullptr, nullptr);
   if (PanelExecutor* const reader = panel_executor(executor.get())) {

@@ -15,8 +15,9 @@
 /// The executors of a calculation on this rank.
 namespace trifuse {
 
-/// Rotates the orbitals of a calculation if it is necessary. As ChosenOrbitals::rotate().
-void rotate_orbitals(const CalculationState& state, const std::atomic<bool>* stop);
+/// Makes the operands of the methods, and rotates the orbitals if it is necessary. Collective if there is a
+/// communicator. As ChosenMethods::make() and ChosenOrbitals::rotate().
+void make_sources(const CalculationState& state, const std::atomic<bool>* stop);
 
 /// Returns the precision in which this rank computes the tasks of a run. CPU cores that help GPUs compute in double
 /// precision, because the emulation of mixed precision is slower.

@@ -28,7 +28,9 @@ OptionValue read(const Member& member) {
   if constexpr (requires { member.c_str(); }) {
     return member.empty() ? OptionValue{} : OptionValue{{static_cast<double>(member.size())}, member};
   } else if constexpr (requires { member.begin(); }) {
-    return {{member.begin(), member.end()}};
+    OptionValue value;
+    for (const auto& each : member) value.numbers.push_back(static_cast<double>(each));
+    return value;
   } else if constexpr (requires { member.has_value(); }) {
     return member ? OptionValue{{static_cast<double>(*member)}} : OptionValue{};
   } else {
@@ -42,7 +44,8 @@ void store(Member& member, const OptionValue& value) {
   if constexpr (requires { member.c_str(); }) {
     member = value.text;
   } else if constexpr (requires { member.begin(); }) {
-    member.assign(value.numbers.begin(), value.numbers.end());
+    member.clear();
+    for (const double number : value.numbers) member.push_back(static_cast<typename Member::value_type>(number));
   } else if constexpr (requires { member.has_value(); }) {
     member = static_cast<typename Member::value_type>(value.numbers.front());
   } else {
@@ -78,6 +81,9 @@ void set_form(CalculationOptions& options, const OptionValue& value) {
   if (value.numbers.front() > 0.0) options.formulation = static_cast<SpinFormulation>(value.numbers.front() - 1.0);
 }
 
+/// In the order of TriplesMethod.
+constexpr std::array method_names = {"t", "ct", "cr-t", "2t", "cr-cc23", "reg-t"};
+
 constexpr std::array rohf_orbitals = {"nwchem", "semicanonical"};
 
 void set_precision(CalculationOptions& options, const OptionValue& value) {
@@ -108,6 +114,8 @@ constexpr unsigned program = CalculationOption::program, routine = program | Cal
 constexpr unsigned symbols = routine | CalculationOption::nwchem_symbols, each_rank = CalculationOption::each_rank;
 
 constexpr std::array table = {
+    row<&O::methods>("method", Kind::word, "Triples methods, for example ct,cr-t; default: t",
+                     {.most_values = method_names.size(), .words = method_names}, program),
     row<&O::omega2>("omega2", Kind::real,
                     "Values of omega2 in hartree, for example 0,0.1,0.2; default: that of --left, else 0",
                     {"values in hartree", 0.0, largest_omega2, 10000}, routine),

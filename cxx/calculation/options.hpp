@@ -19,6 +19,16 @@ enum class RohfOrbitals {
   semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
 };
 
+/// The methods whose energies a run computes, see drivers/docs/methods.md.
+enum class TriplesMethod : std::uint8_t {
+  t,        ///< (T), or Lambda-CCSD(T) or Reg-CCSD(T) by the left amplitudes
+  ct,       ///< CCSD(cT); with regularised left amplitudes Reg-(cT)
+  cr_t,     ///< CR-CCSD(T)
+  two_t,    ///< CCSD(2)_T = CR-CC(2,3)_A
+  cr_cc23,  ///< CR-CC(2,3)_A, _B, _C and _D
+  reg_t,    ///< Reg-CCSD(T)
+};
+
 /// What computes the tasks: CPU cores, the plain reference evaluation (slow, for tests), or GPUs.
 enum class ExecutorKind { cpu, reference, cuda };
 /// Returns "cpu", "reference" or "cuda".
@@ -26,6 +36,7 @@ std::string to_string(ExecutorKind executor);
 
 /// What a user chooses. Users write the options as the table in option_table.cpp says, which also has their limits.
 struct CalculationOptions {
+  std::vector<TriplesMethod> methods;          ///< empty: t
   std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
   std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
   RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only

@@ -18,9 +18,11 @@ constexpr double rounding = 1e-13, residue_of_scf = 1e-8, worth_a_note = 1e-6, r
 
 }
 
-ChosenOrbitals::ChosenOrbitals(const TileSource& right, const TileSource* left, const CalculationOptions& options,
-                               SpinFormulation formulation)
-    : right_(&right), left_(left), rohf_(options.rohf) {
+ChosenOrbitals::ChosenOrbitals(const TileSource& right, const CalculationOptions& options, SpinFormulation formulation)
+    : right_(&right),
+      rohf_(options.rohf),
+      // The reference evaluation reads all spin cases also in the spin-adapted formulation.
+      opposite_spins_(formulation == SpinFormulation::spin_adapted && options.executor != ExecutorKind::reference) {
   const SourceInfo& info = right.info();
   const bool rohf = info.reference == Reference::rohf, asked = rohf_ == RohfOrbitals::semicanonical;
   if (asked && !rohf) {
@@ -49,13 +51,12 @@ ChosenOrbitals::ChosenOrbitals(const TileSource& right, const TileSource* left, 
             "on the choice of orbitals.",
             info.path, couplings_.within));
   }
-  if (!asked && !rotates) return;
-  // The reference evaluation reads all spin cases also in the spin-adapted formulation.
-  const bool opposite_spins =
-      formulation == SpinFormulation::spin_adapted && options.executor != ExecutorKind::reference;
-  for (const TileSource* source : {right_, left_}) {
-    if (source != nullptr) rotated_.push_back(std::make_unique<SemicanonicalSource>(*source, right, opposite_spins));
-  }
+  rotates_ = asked || rotates;
+}
+
+const TileSource* ChosenOrbitals::in_orbitals(const TileSource* source) {
+  if (source == nullptr || !rotates_) return source;
+  return rotated_.emplace_back(std::make_unique<SemicanonicalSource>(*source, *right_, opposite_spins_)).get();
 }
 
 void ChosenOrbitals::choose_method() {

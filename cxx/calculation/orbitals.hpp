@@ -18,16 +18,14 @@ namespace trifuse {
 /// The orbitals of a calculation: whether they are rotated, and whether f_ov t2 enters the triples.
 class ChosenOrbitals {
  public:
-  /// Chooses orbitals and method, and sets up the rotation if the options ask for it or the orbitals are not canonical.
-  /// `left`: may be null. Throws UsageError if the options do not fit `right`, and InputError if a needed Fock matrix
-  /// is missing.
-  ChosenOrbitals(const TileSource& right, const TileSource* left, const CalculationOptions& options,
-                 SpinFormulation formulation);
+  /// Chooses orbitals and method. `right`: amplitudes, integrals and the Fock matrix. Throws UsageError if the options
+  /// do not fit `right`, and InputError if a needed Fock matrix is missing.
+  ChosenOrbitals(const TileSource& right, const CalculationOptions& options, SpinFormulation formulation);
 
   const Method& method() const { return method_; }
-  /// Returns the amplitudes and integrals in the chosen orbitals. They can be read after rotate().
-  const TileSource* right() const { return rotated_.empty() ? right_ : rotated_.front().get(); }
-  const TileSource* left() const { return left_ == nullptr || rotated_.empty() ? left_ : rotated_.back().get(); }
+  /// Returns a source of a side in the chosen orbitals: `source` itself, or a rotated one, which can be read after
+  /// rotate(). `source`: may be null; must outlive this object.
+  const TileSource* in_orbitals(const TileSource* source);
   /// Returns the text of `Calculation::reference_note`.
   std::string note() const;
   /// Sentences about orbitals that are not canonical Hartree-Fock orbitals.
@@ -44,11 +42,12 @@ class ChosenOrbitals {
   void choose_method();
 
   const TileSource* right_;
-  const TileSource* left_;
   RohfOrbitals rohf_;
+  bool rotates_ = false;
+  bool opposite_spins_;      ///< see SemicanonicalSource
   FockCouplings couplings_;  ///< of the right input; zero if it has no Fock matrix or the options ask for a rotation
   Method method_ = ccsd_t;
-  std::vector<std::unique_ptr<SemicanonicalSource>> rotated_;  ///< [side]; empty if there is no rotation
+  std::vector<std::unique_ptr<SemicanonicalSource>> rotated_;  ///< empty if there is no rotation
   std::vector<std::string> warnings_;
 };
 

@@ -242,7 +242,7 @@ CalculationResult Run::compute(const std::function<void(const CalculationResult&
   result.warnings = state_.orbitals.warnings();
   for (const std::string& sentence : result.warnings) tell(sentence);
   const double begin = wall_seconds();
-  rotate_orbitals(state_, settings_.stop);
+  make_sources(state_, settings_.stop);
   const double rotated = wall_seconds();
   journal_ = open_journal(state_);
   settings_.journal = journal_.get();
@@ -265,7 +265,7 @@ CalculationResult Run::compute(const std::function<void(const CalculationResult&
     failed_executor_ = nullptr;
     compute_sample(state_, settings_, gpus_failed, panels_, outcome, result);
   } else {
-    result.energies = sum_energies(state_.problem, state_.plan, outcome.energies);
+    result.energies = sum_energies(state_, outcome.energies);
     result.tasks_in_double = state_.plan.tasks.size();
   }
   result.seconds_journal = start - rotated;

@@ -113,8 +113,8 @@ void compute_sample(const CalculationState& state, RunSettings settings, bool gp
   report.seconds = wall_seconds() - begin;
   if (executor) report.device_report = executor->device_report();
   outcome.warnings.insert(outcome.warnings.end(), energies.warnings().begin(), energies.warnings().end());
-  result.energies = sum_energies(state.problem, plan, energies.corrected());
-  const std::vector<TriplesEnergy> uncorrected = sum_energies(state.problem, plan, energies.uncorrected());
+  result.energies = sum_energies(state, energies.corrected());
+  const std::vector<TriplesEnergy> uncorrected = sum_energies(state, energies.uncorrected());
   const std::vector<Energies> bars = energies.error_bars();
   for (std::size_t w = 0; w < omega2_count; ++w) {
     result.energies[w].uncorrected = uncorrected[w].total;

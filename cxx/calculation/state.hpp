@@ -1,11 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
 #include "cxx/calculation/memory_plan.hpp"
+#include "cxx/calculation/methods.hpp"
 #include "cxx/calculation/options.hpp"
 #include "cxx/calculation/orbitals.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
@@ -31,8 +33,10 @@ struct CalculationState {
   CalculationOptions options;  ///< with defaults filled in
   RankOptions of_rank;
   std::vector<DeviceInfo> devices;  ///< the GPUs of `options`
+  std::unique_ptr<ChosenMethods> methods;
   ChosenOrbitals orbitals;
   Problem problem;
+  std::vector<NamedEnergy> energies;
   double largest_denominator = 0.0;  ///< hartree
   Tiling tiling{};
   Plan plan;

@@ -149,7 +149,9 @@ void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<b
   if (communicator != nullptr) take_rotation_of_first(*communicator);
   RotatedMatrices fock, t1;
   run_collectively(communicator, [&] {
-    fock = rotated_matrices(fock_source_, TensorKind::fock, f1_blocks(fock_source_.tiles()), rotation_);
+    // Left integrals of methods with moments come with an f_ov of their own.
+    const TileSource& with_fock = source_.has_fock() ? source_ : fock_source_;
+    fock = rotated_matrices(with_fock, TensorKind::fock, f1_blocks(with_fock.tiles()), rotation_);
     t1 = rotated_matrices(source_, TensorKind::t1, t1_blocks(tiles()), rotation_);
   });
   const auto go_on = [stop] {
