@@ -14,6 +14,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/contraction/gpu_program.hpp"
 #include "cxx/contraction/slices.hpp"
+#include "cxx/contraction/tuned_plans.hpp"
 #include "cxx/cuda/contraction/gpu_kernels.hpp"
 #include "cxx/cuda/runtime/arrays_in_one.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
@@ -46,6 +47,7 @@ const GpuModel& model_of(int device) {
     return value;
   };
   GpuModel model;
+  model.name = visible_devices()[static_cast<std::size_t>(device)].name;
   model.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   model.matrix_instructions =
       attribute(cudaDevAttrComputeCapabilityMajor) == 9 && attribute(cudaDevAttrComputeCapabilityMinor) == 0;
@@ -144,10 +146,10 @@ class Planned {
   DeviceArray<double> partials_, packed_;
 };
 
-/// Plans a contraction. If there is no memory for a packed operand, the plan has none.
+/// Plans a contraction. If there is no memory for a packed operand, the plan has none, and it is not a tuned one.
 std::unique_ptr<Planned> make_planned(const Contraction& form, const GpuModel& gpu) {
   try {
-    return std::make_unique<Planned>(program_for_gpu(form, gpu));
+    return std::make_unique<Planned>(program_of_run(form, gpu));
   } catch (const DeviceMemoryError&) {
     return std::make_unique<Planned>(program_for_gpu(form, gpu, false));
   }
@@ -157,7 +159,7 @@ std::unique_ptr<Planned> make_planned(const Contraction& form, const GpuModel& g
 
 class GpuContraction::Implementation {
  public:
-  Implementation(const Contraction& contraction, int device, const GpuPlan* plan)
+  Implementation(const Contraction& contraction, int device, const GpuProgram* program)
       : device_(device), form_(canonical_form(contraction)) {
     if (device < 0 || device >= visible_device_count()) {
       const std::string why = why_no_devices();
@@ -166,8 +168,8 @@ class GpuContraction::Implementation {
     TRIFUSE_CUDA(cudaSetDevice(device));
     ended_.emplace(cudaEventDisableTiming);
     if (form_.empty_result() || form_.empty_sum()) return;
-    if (plan != nullptr) {
-      planned_.push_back(std::make_unique<Planned>(GpuProgram{std::nullopt, *plan, plan->seconds}));
+    if (program != nullptr) {
+      planned_.push_back(std::make_unique<Planned>(*program));
       parts_.push_back({planned_.front().get(), {}, false});
       return;
     }
@@ -239,8 +241,8 @@ class GpuContraction::Implementation {
 
 GpuContraction::GpuContraction(const Contraction& contraction, int device)
     : implementation_(std::make_unique<Implementation>(contraction, device, nullptr)) {}
-GpuContraction::GpuContraction(const Contraction& contraction, const GpuPlan& plan, int device)
-    : implementation_(std::make_unique<Implementation>(contraction, device, &plan)) {}
+GpuContraction::GpuContraction(const Contraction& contraction, const GpuProgram& program, int device)
+    : implementation_(std::make_unique<Implementation>(contraction, device, &program)) {}
 GpuContraction::~GpuContraction() = default;
 GpuContraction::GpuContraction(GpuContraction&&) noexcept = default;
 GpuContraction& GpuContraction::operator=(GpuContraction&&) noexcept = default;

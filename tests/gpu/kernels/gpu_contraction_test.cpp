@@ -1,14 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
-#include "cxx/contraction/gpu_plan.hpp"
 #include "cxx/contraction/reference.hpp"
+#include "cxx/contraction/tuned_plans.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
+#include "cxx/cuda/contraction/timed_contraction.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "tests/contraction/random_contraction.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
+#include "tests/support/environment_variable.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 /// Contractions of random indices on a GPU, compared with plain loops.
 namespace trifuse::contraction {
@@ -69,13 +74,13 @@ TEST_F(GpuContractionOnGpu, RandomContractionsAreThoseOfTheLoops) {
       SCOPED_TRACE(what + contraction.text());
       expect_equal(tensors.run(std::move(contraction)), tensors.expected, terms);
     }
-    const std::vector<GpuPlan> plans = candidates_for_gpu(form, seed % 10 == 9 ? any_gpu : model, 300);
+    const std::vector<GpuProgram> programs = candidate_programs(form, seed % 10 == 9 ? any_gpu : model, 300);
     for (int n = 0; n < 3; ++n) {
-      const auto chosen = static_cast<std::size_t>(tensors.random.number(0, static_cast<int>(plans.size()) - 1));
-      SCOPED_TRACE(what + text_of(plans[chosen]));
-      const std::vector<double> found = tensors.run({form, plans[chosen], 0});
+      const auto chosen = static_cast<std::size_t>(tensors.random.number(0, static_cast<int>(programs.size()) - 1));
+      SCOPED_TRACE(what + text_of(programs[chosen]));
+      const std::vector<double> found = tensors.run({form, programs[chosen], 0});
       expect_equal(found, tensors.expected, terms);
-      const std::vector<double> again = tensors.run({form, plans[chosen], 0});
+      const std::vector<double> again = tensors.run({form, programs[chosen], 0});
       EXPECT_EQ(std::memcmp(found.data(), again.data(), found.size() * sizeof(double)), 0) << "other bits";
     }
   }
@@ -119,6 +124,50 @@ TEST_F(GpuContractionOnGpu, SmallProductsOfABatch) {
     planned.start(1.0, on_device.data(), b_on_device.data(), 0.0, c.data(), nullptr);
     TRIFUSE_CUDA(cudaMemcpy(found.data(), c.data(), size * sizeof(double), cudaMemcpyDeviceToHost));
     expect_equal(found, expected, static_cast<double>(n));
+  }
+}
+
+// The contiguous contracted indices of A and B differ, so some of the measured programs pack an operand.
+TEST_F(GpuContractionOnGpu, HaveTheirTunedPlan) {
+  const testing::TemporaryFolder folder;
+  const testing::EnvironmentVariable cache("TRIFUSE_CACHE", folder.path().c_str());
+  const Contraction contraction = describe("bfae,cedf->dcba", {{24, 16, 20, 32}, {}}, {{18, 32, 24, 16}, {}});
+  const Contraction form = canonical_form(contraction);
+  std::array<std::vector<double>, 3> memory;
+  for (const Tensor t : {A, B, C}) memory[t].resize(static_cast<std::size_t>(elements(contraction, t)));
+  for (std::size_t n = 0; n < memory[A].size(); ++n) memory[A][n] = std::sin(static_cast<double>(n));
+  for (std::size_t n = 0; n < memory[B].size(); ++n) memory[B][n] = std::cos(static_cast<double>(n));
+  contract_by_loops(contraction, 1.0, memory[A].data(), memory[B].data(), 0.0, memory[C].data());
+  const auto run = [&](TimedContraction& timed, int repeats) {
+    std::vector<double> seconds;
+    for (int r = 0; r < repeats; ++r) seconds.push_back(timed.run());
+    expect_equal(timed.result(), memory[C], terms_of(contraction));
+    return seconds;
+  };
+
+  const GpuModel gpu = gpu_model(0);
+  TimedContraction timed(contraction, memory[A], memory[B], 0);
+  const std::string first = timed.plan();
+  Tuning tuning = tune(form, gpu, [&](const GpuProgram& program, int repeats) {
+    timed.use(program);
+    return run(timed, repeats);
+  });
+  EXPECT_GT(tuning.measured, 1);
+  EXPECT_GT(tuning.best_seconds, 0.0);
+  EXPECT_EQ(text_of(tuning.first), first);
+  // The first choice may be the best one.
+  tuning.best = candidate_programs(form, gpu, 5).back();
+  tuning.first_seconds = 2.0 * tuning.best_seconds;
+  store_tuning(form, gpu, tuning);
+  EXPECT_EQ(GpuContraction(contraction, 0).text(), "tuned: " + text_of(tuning.best));
+  TimedContraction later(contraction, memory[A], memory[B], 0), again(contraction, memory[A], memory[B], 0);
+  EXPECT_EQ(later.plan(), "tuned: " + text_of(tuning.best));
+  run(later, 1);
+  run(again, 1);
+  EXPECT_EQ(later.result(), again.result()) << "other bits";
+  {
+    const testing::EnvironmentVariable off("TRIFUSE_CACHE", "");
+    EXPECT_EQ(GpuContraction(contraction, 0).text(), first);
   }
 }
 
