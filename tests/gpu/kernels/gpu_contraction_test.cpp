@@ -22,37 +22,28 @@ namespace {
 using trifuse::testing::OnGpu;
 
 /// A random contraction, its result by loops, and its tensors in device memory.
-class OnDevice {
+class OnDevice : public ExpectedContraction {
  public:
   /// `shift`: doubles by which the addresses of the tensors are shifted.
-  OnDevice(std::uint32_t seed, bool gaps, std::size_t shift) : random(seed, 3e5, gaps), shift_(shift) {
-    alpha = std::array{1.0, -0.5, 0.0}[static_cast<std::size_t>(random.number(0, 11) / 5)];
-    beta = std::array{0.0, 1.0, 0.7}[static_cast<std::size_t>(random.number(0, 2))];
-    if (beta == 0.0) std::fill(random.memory[C].begin(), random.memory[C].end(), nan);
-    expected = random.memory[C];
-    contract_by_loops(random.contraction, alpha, random.first(A), random.first(B), beta, random.first(C, expected));
+  OnDevice(std::uint32_t seed, bool gaps, std::size_t shift) : ExpectedContraction(seed, 3e5, gaps), shift_(shift) {
     for (const Tensor t : {A, B, C}) {
       std::vector<double> shifted(shift);
-      shifted.insert(shifted.end(), random.memory[t].begin(), random.memory[t].end());
+      shifted.insert(shifted.end(), memory[t].begin(), memory[t].end());
       device_[t] = gpu::to_device(shifted);
     }
   }
-  std::vector<double> run(GpuContraction contraction) {
-    const std::size_t bytes = random.memory[C].size() * sizeof(double);
-    TRIFUSE_CUDA(cudaMemcpy(memory(C), random.memory[C].data(), bytes, cudaMemcpyHostToDevice));
-    contraction.start(alpha, first(A), first(B), beta, first(C), nullptr);
-    std::vector<double> found(random.memory[C].size());
-    TRIFUSE_CUDA(cudaMemcpy(found.data(), memory(C), bytes, cudaMemcpyDeviceToHost));
+  std::vector<double> run(GpuContraction planned) {
+    const std::size_t bytes = memory[C].size() * sizeof(double);
+    TRIFUSE_CUDA(cudaMemcpy(on_device(C), memory[C].data(), bytes, cudaMemcpyHostToDevice));
+    planned.start(alpha, first_on_device(A), first_on_device(B), beta, first_on_device(C), nullptr);
+    std::vector<double> found(memory[C].size());
+    TRIFUSE_CUDA(cudaMemcpy(found.data(), on_device(C), bytes, cudaMemcpyDeviceToHost));
     return found;
   }
 
-  RandomContraction random;
-  double alpha, beta;
-  std::vector<double> expected;
-
  private:
-  double* memory(Tensor t) const { return device_[t].data() + shift_; }
-  double* first(Tensor t) const { return memory(t) - offset_range(random.contraction, t).first; }
+  double* on_device(Tensor t) const { return device_[t].data() + shift_; }
+  double* first_on_device(Tensor t) const { return on_device(t) - offset_range(contraction, t).first; }
 
   std::size_t shift_;
   std::array<gpu::DeviceArray<double>, 3> device_;
@@ -66,17 +57,17 @@ TEST_F(GpuContractionOnGpu, RandomContractionsAreThoseOfTheLoops) {
   any_gpu.matrix_instructions = false;
   for (std::uint32_t seed = 0; seed < 600 && !HasFailure(); ++seed) {
     OnDevice tensors(seed, seed % 3 == 2, seed % 5 == 4 ? 1 : 0);
-    const Contraction form = canonical_form(tensors.random.contraction);
+    const Contraction form = canonical_form(tensors.contraction);
     const double terms = terms_of(form);
-    const std::string what = std::to_string(seed) + " " + tensors.random.expression + ": ";
+    const std::string what = std::to_string(seed) + " " + tensors.expression + ": ";
     {
-      GpuContraction contraction(tensors.random.contraction, 0);
+      GpuContraction contraction(tensors.contraction, 0);
       SCOPED_TRACE(what + contraction.text());
       expect_equal(tensors.run(std::move(contraction)), tensors.expected, terms);
     }
     const std::vector<GpuProgram> programs = candidate_programs(form, seed % 10 == 9 ? any_gpu : model, 300);
     for (int n = 0; n < 3; ++n) {
-      const auto chosen = static_cast<std::size_t>(tensors.random.number(0, static_cast<int>(programs.size()) - 1));
+      const auto chosen = static_cast<std::size_t>(tensors.number(0, static_cast<int>(programs.size()) - 1));
       SCOPED_TRACE(what + text_of(programs[chosen]));
       const std::vector<double> found = tensors.run({form, programs[chosen], 0});
       expect_equal(found, tensors.expected, terms);
