@@ -13,6 +13,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/contraction/gpu_program.hpp"
+#include "cxx/contraction/index_space.hpp"
 #include "cxx/contraction/slices.hpp"
 #include "cxx/contraction/tuned_plans.hpp"
 #include "cxx/cuda/contraction/gpu_kernels.hpp"
@@ -29,10 +30,6 @@ using trifuse::gpu::ArraysInOne;
 using trifuse::gpu::DeviceArray;
 using trifuse::gpu::Event;
 using trifuse::gpu::Stream;
-
-std::int32_t ceil_div(std::int32_t n, std::int32_t by) {
-  return (n + by - 1) / by;
-}
 
 /// Returns the properties of a GPU on which plans depend. Asks each GPU once.
 const GpuModel& model_of(int device) {
@@ -84,8 +81,11 @@ class Planned {
     parameters_.steps = plan_.steps();
     parameters_.waves = plan_.waves;
     const KernelShape& shape = plan_.kernel();
-    parameters_.column_blocks = Divisor(ceil_div(plan_.columns.line_count, shape.column_warps));
-    parameters_.blocks = Divisor(parameters_.column_blocks.number() * ceil_div(plan_.rows.line_count, shape.row_warps));
+    const auto blocks = [](std::int32_t lines, std::int32_t of_block) {
+      return static_cast<std::int32_t>(IndexSpace::divide_up(lines, of_block));
+    };
+    parameters_.column_blocks = Divisor(blocks(plan_.columns.line_count, shape.column_warps));
+    parameters_.blocks = Divisor(parameters_.column_blocks.number() * blocks(plan_.rows.line_count, shape.row_warps));
     const Stream stream;
     add(plan_.rows, parameters_.rows);
     add(plan_.columns, parameters_.columns);
