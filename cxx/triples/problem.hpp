@@ -94,6 +94,12 @@ struct Problem {
     if (n >= left_sets()) return {{OvTensor::t1, VvooTensor::t2}, {disconnected, disconnected}};
     return {method.sets()[static_cast<std::size_t>(n)], operands(Side::left)};
   }
+  /// Returns all sets: those of S, and that of C3.
+  std::vector<DisconnectedSet> sets() const {
+    std::vector<DisconnectedSet> all;
+    for (int n = 0; n < disconnected_sets(); ++n) all.push_back(disconnected_set(n).set);
+    return all;
+  }
 };
 
 }
