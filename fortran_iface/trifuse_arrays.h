@@ -5,8 +5,8 @@
  * `irrep_vir`, and the arrays for dressed moments `oooo`, `kvvv`, `ladder`, `vvvv_diag`; for UHF and ROHF with the
  * spins in the name, e.g. `t2_ab`, `ovvv_aabb`, `eps_occ_a`. In place of the integrals there may be their factors,
  * `factors_oo`, `factors_ov` and `factors_vv`. The caller leaves frozen orbitals out. Arrays `ovvv` and `kvvv`
- * that are not antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]: element [i,a,b(b+1)/2+c] with b >= c is
- * (ia|bc).
+ * that are not antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]: element [i,a,b(b+1)/2+c] with b >= c
+ * is (ia|bc).
  *
  * The arrays get the checks of files (tce_tiles/docs/checks.md): shapes, finite numbers, symmetries, irreps and
  * witnesses. A message names the array. The numbers are checked before their first use; in a run on GPUs without a
