@@ -149,6 +149,12 @@ class Objects(Case):
         self.check(amplitudes("oh", spin=1), "oh")
         self.check(amplitudes("ch2", spin=2), "ch2")
 
+    def test_regularised(self):
+        cc = amplitudes("h2o")
+        left = trifuse.pyscf.solve_regularized_ccsd(cc, 0.2)
+        self.assert_energies(trifuse.pyscf.triples(cc, left=left, method="ct"), "Reg-(cT)", -0.0007055947093266807)
+        self.assert_energies(trifuse.pyscf.triples(cc, left=left, method="reg-t"), "Reg-CCSD(T)", -0.0007746583467618321)
+
     def test_given_integrals_are_used(self):
         cc = amplitudes("h2o")
         eris = cc.ao2mo()
