@@ -62,7 +62,8 @@ struct Problem {
   /// The tables of denominators over the orbitals of the sources; null: no quotient has them.
   const TripleDenominators* denominators = nullptr;
 
-  bool two_sided() const { return left != nullptr || left_integrals != nullptr; }
+  /// Quotients other than shifts are computed with two sides, also if these have the same operands.
+  bool two_sided() const { return left != nullptr || left_integrals != nullptr || !has_shifts_only(); }
   int sides() const { return two_sided() ? 2 : 1; }
   /// Returns the operands of a side. A problem with one side has the same ones on the left.
   OperandSet operands(Side side) const {
