@@ -13,6 +13,7 @@
 #include "cxx/base/free_memory.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/median.hpp"
+#include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
@@ -118,13 +119,21 @@ struct BenchCommand {
       return;
     }
     TextFile table_file(outputs, "--table", contraction_table, "table of `trifuse bench`", contraction_csv_beginning);
-    print("{}, on {}, {}\n\n{}", set.title, where->name(), blas(), contraction_table_head(set));
+    const std::string warning = tune ? where->begin_tuning() : "";
+    if (!warning.empty()) print_error("trifuse: warning: {}\n", printable(warning));
+    const auto tuned_plans = [&] {
+      const contraction::TunedPlans plans = where->tuned_plans();
+      if (plans.count == 0) return std::string();
+      return fmt::format("{} tuned plan{} from {}\n", plans.count, plans.count == 1 ? "" : "s", printable(plans.file));
+    };
+    print("{}, on {}, {}\n{}\n{}", set.title, where->name(), blas(), tuned_plans(), contraction_table_head(set, tune));
     const std::vector<MeasuredContraction> measured =
-        measure_contractions(*where, set, repeats, [&](const MeasuredContraction& each) {
+        measure_contractions(*where, set, repeats, tune, [&](const MeasuredContraction& each) {
           print("{}", contraction_table_line(each));
           flush_output();
         });
-    print("{}", contraction_means(measured));
+    print("{}{}", contraction_means(measured), tuning_summary(measured));
+    if (const std::string plans = tuned_plans(); tune && !plans.empty()) print("Later runs use {}", plans);
     table_file.write([&] { return contraction_csv(set, measured); });
     json_file.write({{"machine", json_machine()}, {"contractions", json_contractions(*where, set, measured)}});
   }
@@ -355,7 +364,8 @@ void add_bench(CLI::App& app, int&) {
   command->table.add_to(*bench, "--kernel", "Kernel configuration for --device cuda");
   bench->add_flag("--kernels", command->kernels, "Measure the GPU kernel on single tasks of standard sizes");
   command->table.add_to(*bench, "--precision", "double, or mixed: GPUs compute faster (CPU: slow test)");
-  bench->add_flag("--tune", command->tune, "Like --kernels, with every kernel that a run chooses from");
+  CLI::Option* tune = bench->add_flag(
+      "--tune", command->tune, "Like --kernels, with every kernel; with --contractions: store the fastest plans");
   CLI::Option* contractions =
       bench->add_flag("--contractions", command->contractions, "Measure the 48 contractions of TCCG on cores or a GPU");
   CLI::Option* share =
@@ -368,7 +378,8 @@ void add_bench(CLI::App& app, int&) {
       bench
           ->add_option("--explain", command->explained, "Show the plans for this contraction, 1 to 48; measure nothing")
           ->check(CLI::Range(1, 48))
-          ->needs(contractions);
+          ->needs(contractions)
+          ->excludes(tune);
   bench
       ->add_option("--batched", command->products,
                    "Measure batches of this many small products instead; default: cores 10,000, GPU 100,000")

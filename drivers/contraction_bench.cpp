@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -85,6 +86,30 @@ double geometric_mean(const std::vector<MeasuredContraction>& measured, const st
   return std::exp(sum / count);
 }
 
+/// How good the first choices of the model are.
+struct FirstChoices {
+  int count = 0;          ///< of tuned contractions
+  int good = 0;           ///< those that take at most 10 % longer than the best plan
+  double mean = 1.0;      ///< geometric mean of the ratios of both times
+  std::size_t plans = 0;  ///< measured plans
+};
+
+FirstChoices first_choices(const std::vector<MeasuredContraction>& measured) {
+  constexpr double good = 1.1;
+  FirstChoices all;
+  double sum = 0.0;
+  for (const MeasuredContraction& each : measured) {
+    if (!each.tuning) continue;
+    const double ratio = each.tuning->first_to_best();
+    ++all.count;
+    if (ratio <= good) ++all.good;
+    sum += std::log(ratio);
+    all.plans += each.tuning->measured;
+  }
+  if (all.count > 0) all.mean = std::exp(sum / all.count);
+  return all;
+}
+
 /// Returns pairs of a name and the geometric mean of the shares of the bound: the groups, and all.
 std::vector<std::pair<std::string, double>> means_of(const std::vector<MeasuredContraction>& measured) {
   std::vector<std::pair<std::string, double>> means;
@@ -124,6 +149,7 @@ ContractionSet batched_set(std::int64_t products, bool beside_cublas) {
 }
 
 std::vector<MeasuredContraction> measure_contractions(ContractionDevice& device, const ContractionSet& set, int repeats,
+                                                      bool tune,
                                                       const std::function<void(const MeasuredContraction&)>& each) {
   // The speed of machines drifts, so the rates are measured again from time to time.
   constexpr int contractions_of_rates = 12;
@@ -136,6 +162,8 @@ std::vector<MeasuredContraction> measure_contractions(ContractionDevice& device,
     if ((which.number - 1) % contractions_of_rates == 0) rates = device.rates();
     const std::vector<double> a = operand_of(contraction, A), b = operand_of(contraction, B);
     device.prepare(contraction, a, b);
+    std::optional<Tuning> tuning;
+    if (tune) tuning = device.tune();
     std::vector<double> seconds, of_cublas;
     for (int r = 0; r < repeats; ++r) {
       seconds.push_back(device.run());
@@ -143,25 +171,29 @@ std::vector<MeasuredContraction> measure_contractions(ContractionDevice& device,
     }
     all.push_back({which, device.plan(), operations(contraction), bytes(contraction, false), median(seconds), rates,
                    bound(contraction, false, rates.dgemm, rates.copy), error_of(contraction, a, b, device.result()),
-                   median(of_cublas)});
+                   median(of_cublas), std::move(tuning)});
     expect_right(all.back());
+    if (all.back().tuning) device.store_tuned_plan(*all.back().tuning);
     each(all.back());
   }
   return all;
 }
 
-std::string contraction_table_head(const ContractionSet& set) {
-  return fmt::format("{:>2} {:<18} {:<19} {:>9} {:>9} {:>9} {:>6} {:>7}{}\n", "no", "contraction", "group", "ms",
+std::string contraction_table_head(const ContractionSet& set, bool tune) {
+  return fmt::format("{:>2} {:<18} {:<19} {:>9} {:>9} {:>9} {:>6} {:>7}{}{}\n", "no", "contraction", "group", "ms",
                      "GF/s", "bound", "share", "error",
-                     set.beside_cublas ? fmt::format(" {:>9} {:>6}", "cuBLAS ms", "ratio") : "");
+                     set.beside_cublas ? fmt::format(" {:>9} {:>6}", "cuBLAS ms", "ratio") : "",
+                     tune ? fmt::format(" {:>5} {:>10}", "plans", "first/best") : "");
 }
 
 std::string contraction_table_line(const MeasuredContraction& measured) {
   const double cublas = measured.cublas_seconds;
-  return fmt::format("{:>2} {:<18} {:<19} {:>9.3f} {:>9.2f} {:>9.2f} {:>6.3f} {:>7.0e}{}\n", measured.which.number,
+  const std::optional<Tuning>& tuning = measured.tuning;
+  return fmt::format("{:>2} {:<18} {:<19} {:>9.3f} {:>9.2f} {:>9.2f} {:>6.3f} {:>7.0e}{}{}\n", measured.which.number,
                      measured.which.expression, measured.which.group, measured.seconds * 1e3, measured.rate() * 1e-9,
                      measured.bound * 1e-9, measured.share_of_bound(), measured.error,
-                     cublas > 0.0 ? fmt::format(" {:>9.3f} {:>6.2f}", cublas * 1e3, measured.ratio_to_cublas()) : "");
+                     cublas > 0.0 ? fmt::format(" {:>9.3f} {:>6.2f}", cublas * 1e3, measured.ratio_to_cublas()) : "",
+                     tuning ? fmt::format(" {:>5} {:>10.3f}", tuning->measured, tuning->first_to_best()) : "");
 }
 
 std::string contraction_means(const std::vector<MeasuredContraction>& measured) {
@@ -170,17 +202,34 @@ std::string contraction_means(const std::vector<MeasuredContraction>& measured) 
   return text;
 }
 
+std::string tuning_summary(const std::vector<MeasuredContraction>& measured) {
+  const FirstChoices all = first_choices(measured);
+  if (all.count == 0) return {};
+  return fmt::format(
+      "\nFor {} of {} contractions the first choice of the model takes at most 10 % longer than the best plan.\n"
+      "Time of the first choice divided by that of the best of {} plans, geometric mean: {:.3f}\n",
+      all.good, all.count, all.plans, all.mean);
+}
+
 const std::string contraction_csv_beginning =
     "number,contraction,group,operations,bytes,seconds,flops_per_second,dgemm_flops_per_second,copy_bytes_per_second,"
     "bound_flops_per_second,share_of_bound,error";
 
 std::string contraction_csv(const ContractionSet& set, const std::vector<MeasuredContraction>& measured) {
-  std::string text = contraction_csv_beginning + (set.beside_cublas ? ",cublas_seconds,ratio_to_cublas\n" : "\n");
+  const bool tuned = first_choices(measured).count > 0;
+  std::string text = contraction_csv_beginning + (set.beside_cublas ? ",cublas_seconds,ratio_to_cublas" : "") +
+                     (tuned ? ",plans_measured,first_choice_seconds,best_seconds,first_choice_to_best\n" : "\n");
   for (const MeasuredContraction& each : measured) {
     text += fmt::format("{},\"{}\",{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.2g}", each.which.number,
                         each.which.expression, each.which.group, each.operations, each.bytes, each.seconds, each.rate(),
                         each.rates.dgemm, each.rates.copy, each.bound, each.share_of_bound(), each.error);
     if (set.beside_cublas) text += fmt::format(",{:.6g},{:.6g}", each.cublas_seconds, each.ratio_to_cublas());
+    if (const std::optional<Tuning>& tuning = each.tuning) {
+      text += fmt::format(",{},{:.6g},{:.6g},{:.6g}", tuning->measured, tuning->first_seconds, tuning->best_seconds,
+                          tuning->first_to_best());
+    } else if (tuned) {
+      text += ",,,,";
+    }
     text += "\n";
   }
   return text;
@@ -189,6 +238,10 @@ std::string contraction_csv(const ContractionSet& set, const std::vector<Measure
 nlohmann::ordered_json json_contractions(const ContractionDevice& device, const ContractionSet& set,
                                          const std::vector<MeasuredContraction>& measured) {
   nlohmann::ordered_json json = {{"device", device.name()}, {set.size_of, set.size}};
+  if (const TunedPlans plans = device.tuned_plans(); plans.count > 0)
+    json["tuned_plans"] = {{"file", plans.file}, {"count", plans.count}};
+  if (const FirstChoices all = first_choices(measured); all.count > 0)
+    json["first_choices"] = {{"contractions", all.count}, {"within_10_percent", all.good}, {"mean_to_best", all.mean}};
   for (const auto& [name, mean] : means_of(measured)) json["mean_share_of_bound"][name] = mean;
   for (const MeasuredContraction& each : measured) {
     json["results"].push_back({{"number", each.which.number},
@@ -207,6 +260,11 @@ nlohmann::ordered_json json_contractions(const ContractionDevice& device, const 
     if (each.cublas_seconds > 0.0)
       json["results"].back().update(
           {{"cublas_seconds", each.cublas_seconds}, {"ratio_to_cublas", each.ratio_to_cublas()}});
+    if (each.tuning)
+      json["results"].back().update({{"plans_measured", each.tuning->measured},
+                                     {"first_choice_seconds", each.tuning->first_seconds},
+                                     {"best_seconds", each.tuning->best_seconds},
+                                     {"first_choice_to_best", each.tuning->first_to_best()}});
   }
   return json;
 }

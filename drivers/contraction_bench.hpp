@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,24 +45,29 @@ struct MeasuredContraction {
   double bound;           ///< operations per second, see contraction::bound()
   double error;           ///< largest relative error of the elements that were computed again by plain sums
   double cublas_seconds;  ///< median of cuBLAS; 0 if it was not measured
+  std::optional<contraction::Tuning> tuning;
 
   double rate() const { return operations / seconds; }
   double share_of_bound() const { return rate() / bound; }
   double ratio_to_cublas() const { return cublas_seconds / seconds; }  ///< of the rates
 };
 
-/// Measures all contractions of a set. `repeats`: runs of a contraction, at least 1. `each` gets each measurement as
-/// soon as it is known.
+/// Measures all contractions of a set. `repeats`: runs of a contraction, at least 1. `tune`: measure the plans of each
+/// contraction first, and store the fastest ones. `each` gets each measurement as soon as it is known.
 ///
-/// Throws SystemError if the tensors do not fit into memory, and Error if a result is wrong.
+/// Throws SystemError if the tensors do not fit into memory or a plan cannot be stored, and Error if a result is wrong.
 std::vector<MeasuredContraction> measure_contractions(ContractionDevice& device, const ContractionSet& set, int repeats,
+                                                      bool tune,
                                                       const std::function<void(const MeasuredContraction&)>& each);
 
-/// The head and a line of the table for the user.
-std::string contraction_table_head(const ContractionSet& set);
+/// The head and a line of the table for the user. `tune`: as for measure_contractions().
+std::string contraction_table_head(const ContractionSet& set, bool tune);
 std::string contraction_table_line(const MeasuredContraction& measured);
 /// Returns the geometric means of the shares of the bound, of each group and of all, one line each.
 std::string contraction_means(const std::vector<MeasuredContraction>& measured);
+
+/// Returns how good the first choices of the model are; an empty text if no plans were tuned.
+std::string tuning_summary(const std::vector<MeasuredContraction>& measured);
 
 /// The same table as comma-separated values begins with these names of columns.
 extern const std::string contraction_csv_beginning;

@@ -10,6 +10,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/clock.hpp"
+#include "cxx/base/error.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/median.hpp"
 #include "cxx/base/share_among_threads.hpp"
@@ -125,15 +126,39 @@ class Gpu : public ContractionDevice {
     const Contraction first =
         canonical_form(contraction::slice_to_reach(contraction, contraction::most_reach).front().contraction);
     const contraction::GpuModel gpu = contraction::gpu_model(number_);
-    std::vector<std::string> texts = texts_of(candidates_for_gpu(first, gpu, std::numeric_limits<std::size_t>::max()));
-    const contraction::GpuProgram program = program_for_gpu(first, gpu);
-    if (program.packing) texts.insert(texts.begin(), text_of(program));
+    constexpr std::size_t most = 1000;
+    std::vector<std::string> texts = texts_of(candidate_programs(first, gpu, most));
+    const contraction::GpuProgram program = program_of_run(first, gpu);
+    if (program.tuned) texts.insert(texts.begin(), text_of(program));
     return texts;
   }
+  contraction::TunedPlans tuned_plans() const override {
+    return contraction::tuned_plans(contraction::gpu_model(number_));
+  }
+  std::string begin_tuning() override { return prepare_tuned_plans(contraction::gpu_model(number_)); }
   void prepare(const Contraction& contraction, std::span<const double> a, std::span<const double> b) override {
+    form_ = canonical_form(contraction);
     planned_.reset();
     planned_.emplace(contraction, a, b, number_);
     static_cast<void>(planned_->run());
+  }
+  std::optional<contraction::Tuning> tune() override {
+    if (slice_to_reach(form_, contraction::most_reach).size() > 1) return std::nullopt;
+    const auto measure = [&](const contraction::GpuProgram& program, int repeats) {
+      planned_->use(program);
+      static_cast<void>(planned_->run());
+      std::vector<double> seconds;
+      for (int r = 0; r < repeats; ++r) seconds.push_back(planned_->run());
+      return seconds;
+    };
+    contraction::Tuning tuning = contraction::tune(form_, contraction::gpu_model(number_), measure);
+    contraction::GpuProgram of_later_runs = tuning.is_better() ? tuning.best : tuning.first;
+    of_later_runs.tuned = tuning.is_better();
+    measure(of_later_runs, 0);
+    return tuning;
+  }
+  void store_tuned_plan(const contraction::Tuning& tuning) override {
+    store_tuning(form_, contraction::gpu_model(number_), tuning);
   }
   std::string plan() const override { return planned_->plan(); }
   double run() override { return planned_->run(); }
@@ -142,9 +167,14 @@ class Gpu : public ContractionDevice {
 
  private:
   int number_;
+  Contraction form_;  ///< the canonical form of the prepared contraction
   std::optional<contraction::TimedContraction> planned_;
 };
 
+}
+
+std::string ContractionDevice::begin_tuning() {
+  throw UsageError("--tune with --contractions measures the plans of a GPU; add --device cuda.");
 }
 
 std::unique_ptr<ContractionDevice> make_cpu_cores(int threads) {

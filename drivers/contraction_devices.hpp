@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cxx/contraction/description.hpp"
+#include "cxx/contraction/tuned_plans.hpp"
 
 namespace trifuse::cli {
 
@@ -32,10 +34,20 @@ class ContractionDevice {
   /// Describes the plans from which the device chooses, one line each, by their predicted time. `contraction`: in the
   /// canonical form.
   virtual std::vector<std::string> candidates(const contraction::Contraction& contraction) const = 0;
+  /// Returns the file of tuned plans that prepare() uses.
+  virtual contraction::TunedPlans tuned_plans() const { return {}; }
+  /// Prepares the storing of tuned plans. Returns a warning or an empty text. Throws UsageError on CPU cores, and what
+  /// prepare_tuned_plans() throws.
+  virtual std::string begin_tuning();
   /// Plans a contraction and runs it once, to warm up. `a`, `b`: all elements; they must stay valid until the last
   /// run().
   virtual void prepare(const contraction::Contraction& contraction, std::span<const double> a,
                        std::span<const double> b) = 0;
+  /// Measures the plans of the contraction. It then has the plan that store_tuned_plan() stores. Returns nothing if the
+  /// contraction needs slices: their plans are not tuned.
+  virtual std::optional<contraction::Tuning> tune() { return std::nullopt; }
+  /// Stores what tune() has found, see store_tuning().
+  virtual void store_tuned_plan(const contraction::Tuning&) {}
   /// Describes the plan of the contraction.
   virtual std::string plan() const = 0;
   /// Computes C = sum A B. Returns the seconds. Before that no large tensor is in a cache.

@@ -153,7 +153,7 @@ trifuse_amplitudes trifuse_new_amplitudes(trifuse_status* status, const trifuse_
       return amplitudes_table().add(std::move(handle));
     }
     trifuse::TileSpace space = tile_space(*description);
-    std::vector<double> energies = orbital_energies(*description, space);
+    std::vector<double> energies = energies_of_orbitals(*description, space);
     auto filled = std::make_unique<trifuse::MemorySource>(
         std::move(space), std::move(energies), source_info(*description),
         trifuse::MemorySource::Contents{description->has_integrals != 0, description->has_fock != 0,

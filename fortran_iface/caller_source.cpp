@@ -86,7 +86,7 @@ TileSpace tile_space(const trifuse_description& description) {
   return {std::move(tiles), description.reference == TRIFUSE_RHF};
 }
 
-std::vector<double> orbital_energies(const trifuse_description& description, const TileSpace& space) {
+std::vector<double> energies_of_orbitals(const trifuse_description& description, const TileSpace& space) {
   if (description.orbital_energies == nullptr) throw UsageError("Orbital energies are needed, but they are null.");
   const std::span energies(description.orbital_energies, static_cast<std::size_t>(space.orbitals()));
   for (std::size_t p = 0; p < energies.size(); ++p) {
@@ -100,7 +100,7 @@ std::vector<double> orbital_energies(const trifuse_description& description, con
 CallerSource::CallerSource(const trifuse_description& description, trifuse_block_reader reader, void* context)
     : info_(source_info(description)),
       space_(tile_space(description)),
-      energies_(c_interface::orbital_energies(description, space_)),
+      energies_(c_interface::energies_of_orbitals(description, space_)),
       has_integrals_(description.has_integrals != 0),
       has_fock_(description.has_fock != 0),
       has_exchange_integrals_(description.has_exchange_integrals != 0),

@@ -14,7 +14,7 @@ SourceInfo source_info(const trifuse_description& description);
 TileSpace tile_space(const trifuse_description& description);
 /// Returns the orbital energies of a description, hartree. `space`: its tiles. Throws UsageError if they are null or
 /// not finite.
-std::vector<double> orbital_energies(const trifuse_description& description, const TileSpace& space);
+std::vector<double> energies_of_orbitals(const trifuse_description& description, const TileSpace& space);
 
 /// A source whose blocks the calling program delivers.
 class CallerSource final : public UniformSource {

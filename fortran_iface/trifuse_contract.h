@@ -50,7 +50,7 @@ void trifuse_contract(trifuse_status* status, const char* expression, double alp
  * gpu_count: 0 to 4096; 0: all supported GPUs that CUDA sees. gpus: gpus[gpu_count], numbers of the GPUs as CUDA counts
  * them, no number twice; may be null if gpu_count is 0. memory: limit of the memory for tensors on each GPU, bytes; 0:
  * seven eighths of the memory that is free. All other parameters are those of trifuse_contract. GPUs of one model give
- * the same bits, however many there are, for the same limit.
+ * the same bits, however many there are, for the same limit and the same tuned plans (drivers/docs/contraction.md).
  *
  * Fails as trifuse_contract does; with TRIFUSE_BAD_USAGE also if there is no such GPU, if Trifuse was built without
  * CUDA, or if the limit of memory is too small; with TRIFUSE_BAD_SYSTEM if a GPU fails or has too little memory. Then

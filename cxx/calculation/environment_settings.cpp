@@ -27,7 +27,7 @@ constexpr const char* silence_variable = "TRIFUSE_SILENCE_SECONDS";
 /// door that neither follows nor refuses a variable ignores it, because its name says that it is for another door.
 std::map<std::string, bool> refused_variables(Door door) {
   const bool in_nwchem = door == Door::nwchem_routine || door == Door::nwchem_symbols;
-  std::map<std::string, bool> refused = {{silence_variable, in_nwchem}};
+  std::map<std::string, bool> refused = {{silence_variable, in_nwchem}, {"TRIFUSE_CACHE", false}};
   for (const CalculationOption& option : option_table()) {
     if (!option.is_at(Door::nwchem_routine)) continue;
     const std::string variable = option.variable();

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -246,15 +248,30 @@ class Search {
     return kept;
   }
   GpuPlan plan_of(const Candidate& candidate) const {
-    return make_plan({.shape = candidate.shape,
-                      .rows = sides_[candidate.of_rows],
-                      .columns = sides_[other(candidate.of_rows)],
-                      .values = {candidate.row->values, candidate.column->values},
-                      .batch = batch_,
-                      .contracted = contracted_,
-                      .waves = candidate.waves,
-                      .ctas = candidate.ctas,
-                      .seconds = candidate.seconds});
+    GpuPlan plan = make_plan({.shape = candidate.shape,
+                              .rows = sides_[candidate.of_rows],
+                              .columns = sides_[other(candidate.of_rows)],
+                              .values = {candidate.row->values, candidate.column->values},
+                              .batch = batch_,
+                              .contracted = contracted_,
+                              .waves = candidate.waves,
+                              .ctas = candidate.ctas,
+                              .seconds = candidate.seconds});
+    plan.name = name_of(candidate);
+    return plan;
+  }
+  /// Returns the candidate with a name; null if there is none.
+  const Candidate* find(std::string_view name) const {
+    bool begins = false;
+    const Candidate* last = nullptr;
+    for (const Candidate& candidate : found_) {
+      // Those with the same beginning follow each other. To save time, few names are made.
+      if (last == nullptr || candidate.shape != last->shape || candidate.of_rows != last->of_rows)
+        begins = name.starts_with(beginning_of_name(candidate));
+      if (begins && name == name_of(candidate)) return &candidate;
+      last = &candidate;
+    }
+    return nullptr;
   }
 
  private:
@@ -262,6 +279,24 @@ class Search {
     return kernel.kind == KernelKind::small || kernel.kind == KernelKind::by_warps;
   }
   static Tensor other(Tensor tensor) { return tensor == A ? B : A; }
+
+  /// Candidates of other kernels have another name because of this.
+  static std::string beginning_of_name(const Candidate& candidate) {
+    const KernelShape& kernel = kernel_shapes[candidate.shape];
+    return fmt::format("{}x{}x{} {}", kernel.rows, kernel.columns, kernel.step, "AB"[candidate.of_rows]);
+  }
+  std::string name_of(const Candidate& candidate) const {
+    std::string name = beginning_of_name(candidate);
+    const auto add = [&](Tensor tensor, const Division& division) {
+      for (std::size_t n = 0; n < sides_[tensor].indices.size(); ++n) {
+        name += fmt::format("{}{}", n == 0 ? ' ' : 'x', division.values[n]);
+      }
+    };
+    add(candidate.of_rows, *candidate.row);
+    name += ',';
+    add(other(candidate.of_rows), *candidate.column);
+    return name;
+  }
 
   static Side side_of(const Contraction& contraction, Tensor tensor) {
     Side side{tensor, contraction.of_class(tensor == A ? IndexClass::external_a : IndexClass::external_b), false,
@@ -387,6 +422,12 @@ class Search {
 
 GpuPlan plan_for_gpu(const Contraction& contraction, const GpuModel& gpu) {
   return candidates_for_gpu(contraction, gpu, 1).front();
+}
+
+std::optional<GpuPlan> plan_of_name(const Contraction& contraction, const GpuModel& gpu, std::string_view name) {
+  const Search search(contraction, gpu);
+  const Search::Candidate* const candidate = search.find(name);
+  return candidate == nullptr ? std::nullopt : std::optional(search.plan_of(*candidate));
 }
 
 std::vector<GpuPlan> candidates_for_gpu(const Contraction& contraction, const GpuModel& gpu, std::size_t most) {

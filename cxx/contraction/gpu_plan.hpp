@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cxx/contraction/description.hpp"
@@ -12,6 +14,7 @@ namespace trifuse::contraction {
 
 /// The properties of a GPU on which plans depend.
 struct GpuModel {
+  std::string name;  ///< e.g. "NVIDIA H200"; empty: no tuned plans, see tuned_plans.hpp
   std::int32_t multiprocessors = 132;
   bool matrix_instructions = true;  ///< compute capability 9.0
   double product_rate = 57e12;      ///< operations per second of DGEMM
@@ -34,6 +37,7 @@ struct GpuOperand {
 
 /// How a GPU computes a contraction.
 struct GpuPlan {
+  std::string name;       ///< another one for each candidate of a contraction
   std::size_t shape = 0;  ///< number in kernel_shapes
   GpuOperand rows, columns;
   OuterSpace batch;
@@ -65,6 +69,9 @@ GpuPlan plan_for_gpu(const Contraction& contraction, const GpuModel& gpu);
 
 /// Returns the plans from which plan_for_gpu() chooses, by their predicted time. `most`: their largest number.
 std::vector<GpuPlan> candidates_for_gpu(const Contraction& contraction, const GpuModel& gpu, std::size_t most);
+
+/// Returns the candidate with this name, if there is one.
+std::optional<GpuPlan> plan_of_name(const Contraction& contraction, const GpuModel& gpu, std::string_view name);
 
 /// Describes a plan in one line: kernel, tiles, accesses and the predicted time.
 std::string text_of(const GpuPlan& plan);

@@ -46,13 +46,28 @@ double seconds_of(const GpuPacking& packing, const GpuModel& gpu) {
   return launch + 2.0 * sizeof(double) * static_cast<double>(packing.size) / (efficiency * gpu.memory_rate);
 }
 
+/// A program whose plan is not made yet.
+struct Unplanned {
+  std::optional<GpuPacking> packing;
+  Contraction contraction;  ///< what the plan computes, in the canonical form
+  double seconds;           ///< of the packing
+
+  GpuProgram with(GpuPlan plan) const {
+    const double all = seconds + plan.seconds;
+    return {packing, std::move(plan), all, false};
+  }
+};
+
+/// Names of programs begin with this.
+std::string beginning_of_name(const std::optional<GpuPacking>& packing) {
+  return packing ? fmt::format("packed {}, ", "ABC"[packing->tensor]) : "";
 }
 
-GpuProgram program_for_gpu(const Contraction& contraction, const GpuModel& gpu, bool packs) {
-  GpuProgram best{std::nullopt, plan_for_gpu(contraction, gpu), 0.0};
-  best.seconds = best.plan.seconds;
+/// Returns the contraction as it is, and with each operand that may be packed.
+std::vector<Unplanned> packings_of(const Contraction& contraction, const GpuModel& gpu) {
+  std::vector<Unplanned> all = {{std::nullopt, contraction, 0.0}};
   const auto of_a = contiguous_contracted(contraction, A), of_b = contiguous_contracted(contraction, B);
-  if (!packs || !of_a || !of_b || *of_a == *of_b) return best;
+  if (!of_a || !of_b || *of_a == *of_b) return all;
   for (const auto& [tensor, fastest] : {std::pair{A, *of_b}, std::pair{B, *of_a}}) {
     // Tensors with negative steps are rare. If values share elements, the copy is larger than the tensor.
     const bool simple =
@@ -62,17 +77,51 @@ GpuProgram program_for_gpu(const Contraction& contraction, const GpuModel& gpu, 
     if (!simple) continue;
     Contraction packed = contraction;
     GpuPacking packing = pack(contraction, tensor, fastest, packed);
-    GpuProgram program{std::move(packing), plan_for_gpu(canonical_form(packed), gpu), 0.0};
-    program.seconds = program.plan.seconds + seconds_of(*program.packing, gpu);
-    if (program.seconds < best.seconds) best = std::move(program);
+    const double seconds = seconds_of(packing, gpu);
+    all.push_back({std::move(packing), canonical_form(packed), seconds});
   }
-  return best;
+  return all;
+}
+
+}
+
+GpuProgram program_for_gpu(const Contraction& contraction, const GpuModel& gpu, bool packs) {
+  if (!packs) return Unplanned{std::nullopt, contraction, 0.0}.with(plan_for_gpu(contraction, gpu));
+  return candidate_programs(contraction, gpu, 1).front();
+}
+
+std::vector<GpuProgram> candidate_programs(const Contraction& contraction, const GpuModel& gpu, std::size_t most) {
+  std::vector<GpuProgram> programs;
+  for (const Unplanned& unplanned : packings_of(contraction, gpu)) {
+    for (GpuPlan& plan : candidates_for_gpu(unplanned.contraction, gpu, most))
+      programs.push_back(unplanned.with(std::move(plan)));
+  }
+  std::stable_sort(programs.begin(), programs.end(),
+                   [](const GpuProgram& x, const GpuProgram& y) { return x.seconds < y.seconds; });
+  if (programs.size() > most) programs.erase(programs.begin() + static_cast<std::ptrdiff_t>(most), programs.end());
+  return programs;
+}
+
+std::string name_of(const GpuProgram& program) {
+  return beginning_of_name(program.packing) + program.plan.name;
+}
+
+std::optional<GpuProgram> program_of_name(const Contraction& contraction, const GpuModel& gpu, std::string_view name) {
+  for (const Unplanned& unplanned : packings_of(contraction, gpu)) {
+    const std::string beginning = beginning_of_name(unplanned.packing);
+    if (!name.starts_with(beginning)) continue;
+    if (std::optional<GpuPlan> plan = plan_of_name(unplanned.contraction, gpu, name.substr(beginning.size())))
+      return unplanned.with(std::move(*plan));
+  }
+  return std::nullopt;
 }
 
 std::string text_of(const GpuProgram& program) {
+  const char* const tuned = program.tuned ? "tuned: " : "";
   const std::string plan = text_of(program.plan);
-  if (!program.packing) return plan;
-  return fmt::format("{} is packed, {}, {:.1f} us in all", "ABC"[program.packing->tensor], plan, program.seconds * 1e6);
+  if (!program.packing) return tuned + plan;
+  return fmt::format("{}{} is packed, {}, {:.1f} us in all", tuned, "ABC"[program.packing->tensor], plan,
+                     program.seconds * 1e6);
 }
 
 }

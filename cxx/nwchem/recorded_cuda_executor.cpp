@@ -62,7 +62,7 @@ class RecordedCudaExecutor final : public RecordedExecutor {
         buffers_(scratch_doubles(kernels_, 1, properties_)),
         budget_(memory),
         operands_(buffers_.stream, budget_) {
-    for (const Kernel* kernel : kernels_) set_dynamic_shared_limit(*kernel, formulation, false);
+    for (const Kernel* kernel : kernels_) set_dynamic_shared_limit(*kernel, formulation, EnergyKind::one_side);
   }
 
   // Copies of operands may still be on the way if a task was not executed.
@@ -260,8 +260,8 @@ Energies RecordedCudaExecutor::execute(const RecordedTask& task, double weight,
   list_products(task);
   list_singles(task, data);
   const KernelParameters parameters = pack(task, data, eps);
-  const std::span<const double> sums =
-      run_program(program_, kernel, formulation, false, properties_.multiProcessorCount, parameters, buffers_);
+  const std::span<const double> sums = run_program(program_, kernel, formulation, EnergyKind::one_side,
+                                                   properties_.multiProcessorCount, parameters, buffers_);
   return checked(Energies::of_values(sums.data()));
 }
 

@@ -163,12 +163,6 @@ std::int64_t amplitude_row(const ContractedExtent& extent, bool left, std::size_
   return padded_row(left ? extent.particles : static_cast<std::int64_t>(sides) * extent.holes);
 }
 
-std::vector<DisconnectedSet> sets_of(const Problem& problem) {
-  std::vector<DisconnectedSet> sets;
-  for (int n = 0; n < problem.disconnected_sets(); ++n) sets.push_back(problem.disconnected_set(n).set);
-  return sets;
-}
-
 constexpr std::array<Side, 2> right_and_left = {Side::right, Side::left};
 
 /// Returns the first sides of `right_and_left`.
@@ -187,7 +181,7 @@ PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::sp
     : formulation_(problem.formulation),
       two_sided_(problem.two_sided()),
       joins_sides_(problem.joins_sides()),
-      sets_(sets_of(problem)),
+      sets_(problem.sets()),
       auxiliary_(PanelLayout::auxiliary_of(problem)),
       tiles_(tiles),
       indices_(of_vvoo + sets_.size()) {
@@ -400,7 +394,7 @@ std::int64_t panel_doubles(const Problem& problem, const TileSpace& tiles, Row r
 
 /// Returns the number of sets whose vvoo blocks are not made from factors.
 std::int64_t stored_sets(const Problem& problem) {
-  const std::vector<DisconnectedSet> sets = sets_of(problem);
+  const std::vector<DisconnectedSet> sets = problem.sets();
   return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooTensor::v2; });
 }
 

@@ -1,5 +1,7 @@
 #include "cxx/plan/executor.hpp"
 
+#include "cxx/plan/plan.hpp"
+
 namespace trifuse {
 
 std::vector<std::vector<std::size_t>> Executor::batches(const Plan& plan, const std::vector<bool>& finished) const {

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "cxx/plan/plan.hpp"
+#include "cxx/triples/task.hpp"
 
 #pragma GCC visibility push(default)
 
 namespace trifuse {
 
 struct DeviceReport;  // executor_report.hpp
+struct Plan;          // plan.hpp
 struct TaskResults;   // task_results.hpp
 
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they

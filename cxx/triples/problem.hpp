@@ -62,7 +62,8 @@ struct Problem {
   /// The tables of denominators over the orbitals of the sources; null: no quotient has them.
   const TripleDenominators* denominators = nullptr;
 
-  bool two_sided() const { return left != nullptr || left_integrals != nullptr; }
+  /// Quotients other than shifts are computed with two sides, also if these have the same operands.
+  bool two_sided() const { return left != nullptr || left_integrals != nullptr || !has_shifts_only(); }
   int sides() const { return two_sided() ? 2 : 1; }
   /// Returns the operands of a side. A problem with one side has the same ones on the left.
   OperandSet operands(Side side) const {
@@ -93,6 +94,12 @@ struct Problem {
   SetOperands disconnected_set(int n) const {
     if (n >= left_sets()) return {{OvTensor::t1, VvooTensor::t2}, {disconnected, disconnected}};
     return {method.sets()[static_cast<std::size_t>(n)], operands(Side::left)};
+  }
+  /// Returns all sets: those of S, and that of C3.
+  std::vector<DisconnectedSet> sets() const {
+    std::vector<DisconnectedSet> all;
+    for (int n = 0; n < disconnected_sets(); ++n) all.push_back(disconnected_set(n).set);
+    return all;
   }
 };
 

@@ -59,6 +59,14 @@ TEST(EnvironmentSettings, OfScriptsAndModulesAreNotLookedAt) {
   }
 }
 
+TEST(EnvironmentSettings, OfTheCacheAreAllowedAtEveryDoor) {
+  const EnvironmentVariable cache("TRIFUSE_CACHE", "/somewhere");
+  for (const Door door : {Door::program, Door::library, Door::nwchem_routine, Door::nwchem_symbols})
+    refuse_settings_of_other_doors(door, "bench");
+  const EnvironmentVariable slip("TRIFUSE_CACH", "/somewhere");
+  expect_program_refuses("did you mean TRIFUSE_CACHE?");
+}
+
 TEST(EnvironmentSettings, SilenceIsANumberOfSeconds) {
   EXPECT_EQ(silence_seconds(), 120.0);
   for (const auto& [text, seconds] : {std::pair{"0", 0.0}, {"2.5", 2.5}, {"1e9", 1e6}}) {

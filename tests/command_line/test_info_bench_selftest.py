@@ -175,7 +175,10 @@ class Contractions(ProgramTest):
                                 (["--batched", "5"], "--batched requires --contractions"),
                                 (["--contractions", "--batched", "0"], "--batched"),
                                 (["--contractions", "--batched", "--share", "1"], "--share excludes --batched"),
-                                (["--contractions", "--explain", "3", "--batched"], "--explain excludes --batched")):
+                                (["--contractions", "--explain", "3", "--batched"], "--explain excludes --batched"),
+                                (["--contractions", "--explain", "3", "--tune"], "excludes --"),
+                                (["--contractions", "--tune"], "the plans of a GPU; add --device cuda."),
+                                (["--contractions", "--tune", "--batched", "5", "--table", "t.csv"], "add --device cuda.")):
             outcome = trifuse("bench", *arguments)
             self.assertEqual((outcome.code, outcome.out), (2, ""))
             self.assertIn(part, outcome.err)

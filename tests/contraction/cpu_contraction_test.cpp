@@ -29,20 +29,12 @@ std::vector<double> some_numbers(const Contraction& contraction, Tensor tensor) 
 
 /// Compares one random contraction with the loops: the chosen plan, and a random plan with small limits.
 void check_random(std::uint32_t seed, bool gaps) {
-  RandomContraction random(seed, 2e4, gaps);
-  const double alpha = std::array{1.0, -0.5, 0.0}[static_cast<std::size_t>(random.number(0, 11) / 5)];
-  const double beta = std::array{0.0, 1.0, 0.7}[static_cast<std::size_t>(random.number(0, 2))];
-  if (beta == 0.0) {
-    for (double& element : random.memory[C]) element = nan;
-  }
-  const double *a = random.first(A), *b = random.first(B);
-  std::vector<double> expected = random.memory[C];
-  contract_by_loops(random.contraction, alpha, a, b, beta, random.first(C, expected));
+  ExpectedContraction random(seed, 2e4, gaps);
   const auto check = [&](const CpuContraction& contraction) {
     std::vector<double> found = random.memory[C];
-    contraction.run(alpha, a, b, beta, random.first(C, found));
+    contraction.run(random.alpha, random.first(A), random.first(B), random.beta, random.first(C, found));
     SCOPED_TRACE(std::to_string(seed) + " " + random.expression + ": " + contraction.text());
-    expect_equal(found, expected, terms_of(random.contraction));
+    expect_equal(found, random.expected, terms_of(random.contraction));
   };
   check(CpuContraction(random.contraction, 1));
   const Contraction form = canonical_form(random.contraction);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cxx/contraction/description.hpp"
+#include "cxx/contraction/reference.hpp"
 
 namespace trifuse::contraction {
 
@@ -102,6 +103,23 @@ class RandomContraction {
   }
 
   std::mt19937 random_;
+};
+
+/// A random contraction with random factors, and its result by the loops.
+class ExpectedContraction : public RandomContraction {
+ public:
+  /// The parameters are those of RandomContraction.
+  ExpectedContraction(std::uint32_t seed, double most_products, bool gaps)
+      : RandomContraction(seed, most_products, gaps) {
+    alpha = std::array{1.0, -0.5, 0.0}[static_cast<std::size_t>(number(0, 11) / 5)];
+    beta = std::array{0.0, 1.0, 0.7}[static_cast<std::size_t>(number(0, 2))];
+    if (beta == 0.0) std::fill(memory[C].begin(), memory[C].end(), nan);
+    expected = memory[C];
+    contract_by_loops(contraction, alpha, first(A), first(B), beta, first(C, expected));
+  }
+
+  double alpha, beta;
+  std::vector<double> expected;  ///< memory of C
 };
 
 }

@@ -1,11 +1,9 @@
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include "cxx/base/threads.hpp"
-#include "cxx/contraction/reference.hpp"
 #include "cxx/cuda/contraction/host_contraction.hpp"
 #include "fortran_iface/trifuse_contract.h"
 #include "tests/contraction/random_contraction.hpp"
@@ -25,12 +23,6 @@ class ContractionOfHost : public testing::OnGpu {
   }
   static int threads() { return std::min(4, available_threads()); }
 };
-
-double length_of_sum(const Contraction& contraction) {
-  double terms = 1.0;
-  for (const Index& index : contraction.of_class(IndexClass::contracted)) terms *= static_cast<double>(index.extent);
-  return terms;
-}
 
 /// A product of matrices of random numbers in slices: C[i,j] = sum_k A[k,i] B[j,k].
 struct MatrixProduct {
@@ -55,27 +47,16 @@ struct MatrixProduct {
   std::vector<double> a, b, c;
 };
 
-void expect_close(const std::vector<double>& found, const std::vector<double>& expected, double terms,
-                  const std::string& what) {
-  constexpr double rounding = 1e-15;
-  for (std::size_t n = 0; n < found.size(); ++n) {
-    ASSERT_LE(std::abs(found[n] - expected[n]), rounding * (terms + 10.0)) << what << ": element " << n;
-  }
-}
-
 TEST_F(ContractionOfHost, RandomContractionsAreThoseOfTheLoops) {
   for (std::uint32_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
-    RandomContraction random(seed, 2e4, seed % 2 == 1);
-    const double alpha = random.number(0, 9) == 0 ? 0.0 : -0.5;
-    const double beta = random.number(0, 1) == 0 ? 0.0 : 0.7;
-    std::vector<double> expected = random.memory[C], found = expected;
-    contract_by_loops(random.contraction, alpha, random.first(A), random.first(B), beta, random.first(C, expected));
+    ExpectedContraction random(seed, 2e4, seed % 2 == 1);
+    std::vector<double> found = random.memory[C];
     // Below about 48 bytes nothing fits.
     const std::int64_t memory = static_cast<std::int64_t>(bytes(random.contraction, false)) / random.number(1, 8) + 48;
     const HostContraction contraction(random.contraction, {0}, memory, 1);
-    contraction.run(alpha, random.first(A), random.first(B), beta, random.first(C, found));
-    expect_close(found, expected, length_of_sum(random.contraction),
-                 std::to_string(seed) + " " + random.expression + ": " + contraction.text());
+    contraction.run(random.alpha, random.first(A), random.first(B), random.beta, random.first(C, found));
+    SCOPED_TRACE(std::to_string(seed) + " " + random.expression + ": " + contraction.text());
+    expect_equal(found, random.expected, terms_of(random.contraction));
   }
 }
 
@@ -85,8 +66,8 @@ TEST_F(ContractionOfHost, SlicesOfEveryKind) {
     std::vector<double> expected = product.run({0}, 0, threads());
     for (const int parts : {2, 5, 20}) {
       const std::int64_t memory = product.bytes_of_all() / parts;
-      expect_close(product.run({0}, memory, threads()), expected, length_of_sum(product.contraction),
-                   HostContraction(product.contraction, {0}, memory, 1).text());
+      SCOPED_TRACE(HostContraction(product.contraction, {0}, memory, 1).text());
+      expect_equal(product.run({0}, memory, threads()), expected, terms_of(product.contraction));
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cxx/plan/executor.hpp"
+#include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_results.hpp"
 
 namespace trifuse::testing {

@@ -20,6 +20,7 @@
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/nwchem_files/nwchem_source.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 /// The dumps in tests/data/nwchem, and copies of them that tests may damage.
 namespace trifuse::testing {
@@ -82,27 +83,6 @@ inline double expected_number(const std::string& dump, const std::vector<std::st
   if (!text) throw std::runtime_error("expected.json has no " + keys.back() + " of " + dump);
   return std::stod(*text);
 }
-
-/// A new folder. The destructor removes it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "trifuse-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-    fs::permissions(path_, fs::perms(0755));  // for tests that drop the privileges of root
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// A copy of a dump whose files tests may damage. `file("t1amp")` is the path of c.t1amp.000000.
 class DumpCopy {

@@ -13,7 +13,9 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/contraction/gpu_program.hpp"
+#include "cxx/contraction/index_space.hpp"
 #include "cxx/contraction/slices.hpp"
+#include "cxx/contraction/tuned_plans.hpp"
 #include "cxx/cuda/contraction/gpu_kernels.hpp"
 #include "cxx/cuda/runtime/arrays_in_one.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
@@ -29,10 +31,6 @@ using trifuse::gpu::DeviceArray;
 using trifuse::gpu::Event;
 using trifuse::gpu::Stream;
 
-std::int32_t ceil_div(std::int32_t n, std::int32_t by) {
-  return (n + by - 1) / by;
-}
-
 /// Returns the properties of a GPU on which plans depend. Asks each GPU once.
 const GpuModel& model_of(int device) {
   static std::mutex mutex;
@@ -46,6 +44,7 @@ const GpuModel& model_of(int device) {
     return value;
   };
   GpuModel model;
+  model.name = visible_devices()[static_cast<std::size_t>(device)].name;
   model.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   model.matrix_instructions =
       attribute(cudaDevAttrComputeCapabilityMajor) == 9 && attribute(cudaDevAttrComputeCapabilityMinor) == 0;
@@ -82,8 +81,11 @@ class Planned {
     parameters_.steps = plan_.steps();
     parameters_.waves = plan_.waves;
     const KernelShape& shape = plan_.kernel();
-    parameters_.column_blocks = Divisor(ceil_div(plan_.columns.line_count, shape.column_warps));
-    parameters_.blocks = Divisor(parameters_.column_blocks.number() * ceil_div(plan_.rows.line_count, shape.row_warps));
+    const auto blocks = [](std::int32_t lines, std::int32_t of_block) {
+      return static_cast<std::int32_t>(IndexSpace::divide_up(lines, of_block));
+    };
+    parameters_.column_blocks = Divisor(blocks(plan_.columns.line_count, shape.column_warps));
+    parameters_.blocks = Divisor(parameters_.column_blocks.number() * blocks(plan_.rows.line_count, shape.row_warps));
     const Stream stream;
     add(plan_.rows, parameters_.rows);
     add(plan_.columns, parameters_.columns);
@@ -144,10 +146,10 @@ class Planned {
   DeviceArray<double> partials_, packed_;
 };
 
-/// Plans a contraction. If there is no memory for a packed operand, the plan has none.
+/// Plans a contraction. If there is no memory for a packed operand, the plan has none, and it is not a tuned one.
 std::unique_ptr<Planned> make_planned(const Contraction& form, const GpuModel& gpu) {
   try {
-    return std::make_unique<Planned>(program_for_gpu(form, gpu));
+    return std::make_unique<Planned>(program_of_run(form, gpu));
   } catch (const DeviceMemoryError&) {
     return std::make_unique<Planned>(program_for_gpu(form, gpu, false));
   }
@@ -157,7 +159,7 @@ std::unique_ptr<Planned> make_planned(const Contraction& form, const GpuModel& g
 
 class GpuContraction::Implementation {
  public:
-  Implementation(const Contraction& contraction, int device, const GpuPlan* plan)
+  Implementation(const Contraction& contraction, int device, const GpuProgram* program)
       : device_(device), form_(canonical_form(contraction)) {
     if (device < 0 || device >= visible_device_count()) {
       const std::string why = why_no_devices();
@@ -166,8 +168,8 @@ class GpuContraction::Implementation {
     TRIFUSE_CUDA(cudaSetDevice(device));
     ended_.emplace(cudaEventDisableTiming);
     if (form_.empty_result() || form_.empty_sum()) return;
-    if (plan != nullptr) {
-      planned_.push_back(std::make_unique<Planned>(GpuProgram{std::nullopt, *plan, plan->seconds}));
+    if (program != nullptr) {
+      planned_.push_back(std::make_unique<Planned>(*program));
       parts_.push_back({planned_.front().get(), {}, false});
       return;
     }
@@ -239,8 +241,8 @@ class GpuContraction::Implementation {
 
 GpuContraction::GpuContraction(const Contraction& contraction, int device)
     : implementation_(std::make_unique<Implementation>(contraction, device, nullptr)) {}
-GpuContraction::GpuContraction(const Contraction& contraction, const GpuPlan& plan, int device)
-    : implementation_(std::make_unique<Implementation>(contraction, device, &plan)) {}
+GpuContraction::GpuContraction(const Contraction& contraction, const GpuProgram& program, int device)
+    : implementation_(std::make_unique<Implementation>(contraction, device, &program)) {}
 GpuContraction::~GpuContraction() = default;
 GpuContraction::GpuContraction(GpuContraction&&) noexcept = default;
 GpuContraction& GpuContraction::operator=(GpuContraction&&) noexcept = default;

@@ -9,23 +9,24 @@
 
 namespace trifuse::contraction {
 
-struct GpuModel;  // of gpu_plan.hpp
-struct GpuPlan;
+struct GpuModel;    // of gpu_plan.hpp
+struct GpuProgram;  // of gpu_program.hpp
 
 /// A contraction whose tensors are in the memory of one GPU. Planned once, in less than a millisecond, and run often.
 ///
 ///     GpuContraction contraction(describe("aebf,dfce->abcd", {{10, 30, 10, 30}}, {{10, 30, 10, 30}}), 0);
 ///     contraction.start(1.0, a, b, 0.0, c, nullptr);
 ///
-/// All runs on GPUs of the same model give the same bits.
+/// All runs on GPUs of the same model give the same bits, if they find the same tuned plans. A process reads those in
+/// the folder TRIFUSE_CACHE when it plans its first contraction; see drivers/docs/contraction.md.
 class GpuContraction {
  public:
   /// Plans a contraction. `device`: number of a visible GPU, see visible_devices(); it becomes the current one of the
   /// calling thread. Throws UsageError if there is no such GPU, if the program was built without CUDA, or if the
   /// contraction would need too many slices; DeviceMemoryError; and DeviceError.
   GpuContraction(const Contraction& contraction, int device);
-  /// The same with a plan of candidates_for_gpu() for this contraction, which must be in the canonical form.
-  GpuContraction(const Contraction& contraction, const GpuPlan& plan, int device);
+  /// The same with one of candidate_programs() of this contraction, which must be in the canonical form.
+  GpuContraction(const Contraction& contraction, const GpuProgram& program, int device);
   ~GpuContraction();
   GpuContraction(GpuContraction&&) noexcept;
   GpuContraction& operator=(GpuContraction&&) noexcept;
@@ -41,7 +42,7 @@ class GpuContraction {
   /// memory for partial sums, and DeviceError; then work of a first slice may be pending.
   void start(double alpha, const double* a, const double* b, double beta, double* c, void* stream);
 
-  /// Describes the plan in one line.
+  /// Describes the plan in one line. A tuned one begins with "tuned: ".
   std::string text() const;
 
  private:

@@ -1,5 +1,5 @@
 #include "cxx/base/error.hpp"
-#include "cxx/contraction/gpu_plan.hpp"
+#include "cxx/contraction/gpu_program.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 
@@ -11,7 +11,7 @@ class GpuContraction::Implementation {};
 GpuContraction::GpuContraction(const Contraction&, int) {
   throw UsageError(why_no_devices());
 }
-GpuContraction::GpuContraction(const Contraction&, const GpuPlan&, int) {
+GpuContraction::GpuContraction(const Contraction&, const GpuProgram&, int) {
   throw UsageError(why_no_devices());
 }
 GpuContraction::~GpuContraction() = default;

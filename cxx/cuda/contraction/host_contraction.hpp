@@ -15,7 +15,8 @@ namespace trifuse::contraction {
 ///     contraction.run(1.0, a, b, 0.0, c);
 ///
 /// GPUs of the same model give the same bits, however many there are, if the limit of memory is the same: the slices
-/// depend on it. The default limit depends on the free memory only if the tensors do not fit into it.
+/// depend on it, and if they find the same tuned plans (GpuContraction). The default limit depends on the free memory
+/// only if the tensors do not fit into it.
 class HostContraction {
  public:
   /// `devices`: numbers of visible GPUs that the kernels support, at least one, see choose_devices(). `memory`: limit

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/median.hpp"
@@ -38,7 +39,8 @@ class TimedContraction::Implementation {
  public:
   Implementation(const Contraction& contraction, std::span<const double> a, std::span<const double> b, int device)
       : contraction_(contraction),
-        planned_(contraction, device),
+        device_(device),
+        planned_(std::in_place, contraction, device),
         a_(a.size()),
         b_(b.size()),
         c_(static_cast<std::size_t>(elements(contraction, C))),
@@ -49,9 +51,13 @@ class TimedContraction::Implementation {
     TRIFUSE_CUDA(cudaMemset(c_.data(), 0xff, c_.size() * sizeof(double)));
   }
 
-  std::string plan() const { return planned_.text(); }
+  void use(const GpuProgram& program) {
+    planned_.reset();  // returns its memory first
+    planned_.emplace(canonical_form(contraction_), program, device_);
+  }
+  std::string plan() const { return planned_->text(); }
   double run() {
-    return seconds_without_caches([&] { planned_.start(1.0, a_.data(), b_.data(), 0.0, c_.data(), nullptr); });
+    return seconds_without_caches([&] { planned_->start(1.0, a_.data(), b_.data(), 0.0, c_.data(), nullptr); });
   }
   double run_cublas() {
     const bool first = !cublas_;
@@ -88,7 +94,8 @@ class TimedContraction::Implementation {
   }
 
   Contraction contraction_;
-  GpuContraction planned_;
+  int device_;
+  std::optional<GpuContraction> planned_;
   DeviceArray<double> a_, b_, c_, cublas_c_;
   DeviceArray<std::byte> other_;
   std::optional<trifuse::gpu::Cublas> cublas_;
@@ -98,6 +105,10 @@ TimedContraction::TimedContraction(const Contraction& contraction, std::span<con
                                    int device)
     : implementation_(std::make_unique<Implementation>(contraction, a, b, device)) {}
 TimedContraction::~TimedContraction() = default;
+
+void TimedContraction::use(const GpuProgram& program) {
+  implementation_->use(program);
+}
 
 std::string TimedContraction::plan() const {
   return implementation_->plan();

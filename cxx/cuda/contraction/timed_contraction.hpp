@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/contraction/description.hpp"
+#include "cxx/contraction/gpu_program.hpp"
 
 /// Measures contractions on one GPU.
 namespace trifuse::contraction {
@@ -18,6 +19,9 @@ class TimedContraction {
   TimedContraction(const Contraction& contraction, std::span<const double> a, std::span<const double> b, int device);
   ~TimedContraction();
 
+  /// Computes the contraction by another program from now on, one of candidate_programs() of its canonical form. Throws
+  /// DeviceMemoryError; then it has no plan. Throws DeviceError.
+  void use(const GpuProgram& program);
   /// Describes the plan in one line.
   std::string plan() const;
   /// Computes C = sum A B. Returns the seconds. Before that the second-level cache holds none of the tensors. Throws

@@ -12,6 +12,8 @@ TimedContraction::TimedContraction(const Contraction&, std::span<const double>, 
 }
 TimedContraction::~TimedContraction() = default;
 
+void TimedContraction::use(const GpuProgram&) {}
+
 std::string TimedContraction::plan() const {
   return {};
 }

@@ -3,12 +3,14 @@
 #include "cxx/cuda/kernel/accumulators.cuh"
 #include "cxx/cuda/kernel/lane_elements.cuh"
 #include "cxx/cuda/kernel/staging.cuh"
+#include "cxx/cuda/kernel/table_denominators.cuh"
 #include "cxx/triples/energy.hpp"
 
 /// An epilogue says what the math warps do with the finished targets of a CTA tile.
 ///
 /// It is a class template with these members, and a template parameter of the kernel. SpinOrbitalEnergies and
-/// SpinAdaptedEnergies are epilogues; both are made of WarpEpilogue.
+/// SpinAdaptedEnergies are epilogues, and SpinOrbitalQuotients and SpinAdaptedQuotients are those for any quotients;
+/// all are made of WarpEpilogue.
 ///
 ///     using Config                       the Configuration of the kernel
 ///     formulation                        the SpinFormulation of its targets
@@ -122,7 +124,7 @@ class WarpEpilogue {
 #pragma unroll 1
     for (int w = 0; w < parameters_.omega2_count; ++w, out += Config::warps * sums_count) {
       double energy[sums_count] = {};
-      if (elements_.data.views[warp_].active != 0) {
+      if (is_active()) {
         add_energies(denominator_shift(parameters_.omega2[w]), energy);
       }
       write_sums_of_omega2(out, set, energy);
@@ -144,6 +146,32 @@ class WarpEpilogue {
       const double total = warp_sum(energy[s]);
       if (lane_ == 0) out[s] = set == 0 ? total : out[s] + total;
     }
+  }
+
+  /// Returns true if the warp has elements to compute.
+  __device__ __forceinline__ bool is_active() const {
+    return elements_.data.views[warp_].active != 0;
+  }
+  /// Returns the weight of an element; 0 if it does not contribute.
+  __device__ __forceinline__ double weight_of(int a, int b, int c, int half) const {
+    return elements_.hole_weight(half) * elements_.particle_weight(a, b, c);
+  }
+  /// Returns Delta of an element, hartree.
+  __device__ __forceinline__ ElementNumber<formulation, Config> delta(int a, int b, int c, int half) const {
+    return elements_.eps_holes(half) - elements_.eps_particle(0, a) - elements_.eps_particle(1, b) -
+           elements_.eps_particle(2, c);
+  }
+  /// Returns the orbitals of an element. Orbitals beyond the end of a tile are its last one.
+  __device__ __forceinline__ TableOrbitals table_orbitals(int a, int b, int c, int half) const {
+    const TaskData& task = elements_.data.task;
+    const int n[3] = {a, b, c};
+    TableOrbitals x;
+#pragma unroll
+    for (int q = 0; q < 3; ++q) {
+      x.hole[q] = task.offset[3 + q] + min(elements_.hole(q, half), task.extent[3 + q] - 1);
+      x.particle[q] = task.offset[q] + elements_.tile_particle(q, n[q]) - parameters_.tables.first_particle;
+    }
+    return x;
   }
 
   /// Returns the offset in a packed vvoo block of the 4 x 4 holes of two particles. `h1`, `h2`: positions of the holes.

@@ -2,7 +2,9 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/kernel/spin_adapted_energies.cuh"
+#include "cxx/cuda/kernel/spin_adapted_quotients.cuh"
 #include "cxx/cuda/kernel/spin_orbital_energies.cuh"
+#include "cxx/cuda/kernel/spin_orbital_quotients.cuh"
 #include "cxx/cuda/kernel/triples_kernel.cuh"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
 
@@ -18,7 +20,7 @@ constexpr CtaMemory cta_memory() {
 /// for `function` compiles the kernel.
 template <typename Config>
 Kernel describe_kernel(const std::string& family,
-                       const void* (*function)(SpinFormulation formulation, bool two_sided)) {
+                       const void* (*function)(SpinFormulation formulation, EnergyKind kind)) {
   const std::string warp_tile = std::to_string(Config::warp_tile_a) + "x" + std::to_string(Config::warp_tile_b) + "x" +
                                 std::to_string(Config::warp_tile_c);
   return {family,
@@ -38,18 +40,31 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Describes the four kernels of a configuration that compute energies. The file that instantiates this template
+/// Returns the device function of one of three epilogues.
+template <typename OneSide, typename TwoSides, typename Quotients>
+const void* kernel_of_kind(EnergyKind kind) {
+  switch (kind) {
+    case EnergyKind::one_side:
+      return kernel_function<OneSide>();
+    case EnergyKind::two_sides:
+      return kernel_function<TwoSides>();
+    case EnergyKind::quotients:
+      break;
+  }
+  return kernel_function<Quotients>();
+}
+
+/// Describes the kernels of a configuration that compute energies. The file that instantiates this template
 /// compiles the kernels.
 template <typename Config>
 Kernel kernel_of() {
   const std::string family = std::string(Config::staging == Staging::bulk ? "bulk-" : "") + Config::Instruction::name;
-  return describe_kernel<Config>(family, [](SpinFormulation formulation, bool two_sided) {
-    if (formulation == SpinFormulation::spin_adapted) {
-      return two_sided ? kernel_function<SpinAdaptedEnergies<true, Config>>()
-                       : kernel_function<SpinAdaptedEnergies<false, Config>>();
-    }
-    return two_sided ? kernel_function<SpinOrbitalEnergies<true, Config>>()
-                     : kernel_function<SpinOrbitalEnergies<false, Config>>();
+  return describe_kernel<Config>(family, [](SpinFormulation formulation, EnergyKind kind) {
+    return formulation == SpinFormulation::spin_adapted
+               ? kernel_of_kind<SpinAdaptedEnergies<false, Config>, SpinAdaptedEnergies<true, Config>,
+                                SpinAdaptedQuotients<Config>>(kind)
+               : kernel_of_kind<SpinOrbitalEnergies<false, Config>, SpinOrbitalEnergies<true, Config>,
+                                SpinOrbitalQuotients<Config>>(kind);
   });
 }
 

@@ -125,23 +125,22 @@ bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
   return architecture && fits(kernel.spin_orbital) && fits(kernel.spin_adapted);
 }
 
-void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, bool two_sided) {
-  TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(formulation, two_sided),
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
+void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind) {
+  TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(formulation, kind), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     kernel.memory(formulation).dynamic_shared));
 }
 
-KernelResources resources(const Kernel& kernel, SpinFormulation formulation, bool two_sided) {
+KernelResources resources(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind) {
   cudaFuncAttributes attributes{};
-  TRIFUSE_CUDA(cudaFuncGetAttributes(&attributes, kernel.function(formulation, two_sided)));
+  TRIFUSE_CUDA(cudaFuncGetAttributes(&attributes, kernel.function(formulation, kind)));
   return {attributes.numRegs, static_cast<std::int64_t>(attributes.localSizeBytes)};
 }
 
-void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid,
+void launch(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind, int grid,
             const KernelParameters& parameters, cudaStream_t stream) {
   KernelParameters argument = parameters;
   void* arguments[] = {&argument};
-  TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(formulation, two_sided), dim3(static_cast<unsigned>(grid)),
+  TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(formulation, kind), dim3(static_cast<unsigned>(grid)),
                                 dim3(static_cast<unsigned>(kernel.threads)), arguments,
                                 static_cast<std::size_t>(kernel.memory(formulation).dynamic_shared), stream));
 }

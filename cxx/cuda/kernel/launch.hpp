@@ -27,8 +27,8 @@ struct Kernel {
   Shape shape;
   int threads;  ///< number of threads of a CTA
   CtaMemory spin_orbital, spin_adapted;
-  /// Returns the device function. `two_sided`: true if left and right amplitudes differ.
-  const void* (*function)(SpinFormulation formulation, bool two_sided);
+  /// Returns the device function.
+  const void* (*function)(SpinFormulation formulation, EnergyKind kind);
 
   /// Returns the precision of the kernel's operands, as users name it.
   Precision precision() const { return precision_of(shape.format); }
@@ -50,9 +50,9 @@ std::span<const Kernel> kernels();
 bool runs_on(const Kernel& kernel, int capability, int shared_bytes);
 
 /// Sets the limit of the kernel's dynamic shared memory on the current device. Call it once before the first launch.
-void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
+void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind);
 /// Launches the kernel on the current device. `grid`: number of CTAs.
-void launch(const Kernel& kernel, SpinFormulation formulation, bool two_sided, int grid,
+void launch(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind, int grid,
             const KernelParameters& parameters, cudaStream_t stream);
 
 /// Resources that a compiled kernel needs for each thread.
@@ -60,7 +60,7 @@ struct KernelResources {
   int registers;
   std::int64_t local_bytes;  ///< local memory, into which registers are spilled
 };
-KernelResources resources(const Kernel& kernel, SpinFormulation formulation, bool two_sided);
+KernelResources resources(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind);
 
 /// Adds up the energies of each task over its CTA tiles and warps, always in the same order. Resets the counter of CTA
 /// tiles to 0 for the next launch. `tasks`: the tasks of the launch. `out`: [task, omega2, sum] in device memory,

@@ -13,6 +13,7 @@
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/array_panel_provider.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/runtime/device_quotients.hpp"
 #include "cxx/cuda/runtime/factor_panel_provider.hpp"
 #include "cxx/cuda/runtime/host_panel_provider.hpp"
 #include "cxx/cuda/runtime/panel_cache.hpp"
@@ -50,11 +51,12 @@ struct Device {
 
   int number;  ///< number of the GPU, as CUDA counts, from 0
   const cudaDeviceProp& properties;
-  std::vector<const Kernel*> kernels;              ///< candidates; for each task its best kernel is chosen
-  std::int64_t budget = 0;                         ///< bytes that Trifuse may use on the device
-  std::future<std::shared_ptr<UploadRing>> ring;   ///< of `made_panels` and `host_panels`
-  DeviceArray<double> eps, omega2;                 ///< as in KernelParameters
-  DeviceArray<double> ov_tensors[2];               ///< as in KernelParameters
+  std::vector<const Kernel*> kernels;             ///< candidates; for each task its best kernel is chosen
+  std::int64_t budget = 0;                        ///< bytes that Trifuse may use on the device
+  std::future<std::shared_ptr<UploadRing>> ring;  ///< of `made_panels` and `host_panels`
+  DeviceArray<double> eps;                        ///< as in KernelParameters
+  DeviceArray<double> ov_tensors[max_sets];       ///< as in KernelParameters
+  DeviceQuotients quotients;
   DeviceArray<double> zeros;                       ///< used for all vvoo blocks that vanish
   std::shared_ptr<PeerPanelProvider> peer_panels;  ///< a provider of `panels`; so are the next three members
   std::shared_ptr<FactorPanelProvider> made_panels;

@@ -34,13 +34,6 @@ namespace {
 
 static_assert(cuda_granule == hole_group_size, "plans for GPUs cut orbital tiles at multiples of a hole group");
 
-template <typename T>
-void upload(DeviceArray<T>& to, std::span<const T> from) {
-  to.reserve(std::max<std::size_t>(from.size(), 1));
-  if (from.empty()) return;
-  TRIFUSE_CUDA(cudaMemcpy(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice));
-}
-
 }
 }
 
@@ -72,8 +65,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
       Device& device = devices_.emplace_back(number);
       device.kernels = choose_kernels(options.kernel, options.precision, device.properties);
       for (const Kernel* kernel : device.kernels)
-        set_dynamic_shared_limit(*kernel, problem_.formulation, problem_.two_sided());
-      device.budget = available_bytes(number, options.waits_for_memory);
+        set_dynamic_shared_limit(*kernel, problem_.formulation, energy_kind(problem_));
+      device.budget = available_bytes(number, options.waits_for_memory) - DeviceQuotients::table_bytes(problem_);
       if (options.memory_per_device > 0) device.budget = std::min(device.budget, options.memory_per_device);
       least_budget_ = std::min(least_budget_, device.budget);
     }
@@ -204,7 +197,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     device.busy = std::make_unique<BusyTime>();
     const std::span<const double> energies = panels_->orbital_energies();
     upload(device.eps, energies);
-    upload(device.omega2, std::span<const double>(problem_.omega2()));
+    device.quotients.upload(problem_, fine_);
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
     for (int set = 0; set < problem_.disconnected_sets(); ++set) {

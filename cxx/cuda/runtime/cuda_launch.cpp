@@ -91,11 +91,9 @@ void PendingLaunch::resolve(std::span<const std::byte* const> panels) {
 KernelParameters PendingLaunch::parameters() const {
   KernelParameters result = base_parameters(problem_.formulation, problem_.sides(), problem_.disconnected_sets());
   result.eps = device_.eps.data();
-  result.omega2 = device_.omega2.data();
-  result.ov_tensors[0] = device_.ov_tensors[0].data();
-  result.ov_tensors[1] = device_.ov_tensors[1].data();
+  for (int set = 0; set < max_sets; ++set) result.ov_tensors[set] = device_.ov_tensors[set].data();
+  device_.quotients.set(result);
   result.orbitals = static_cast<std::int32_t>(orbitals_);
-  result.omega2_count = static_cast<std::int32_t>(problem_.quotients.size());
   return result;
 }
 
@@ -113,7 +111,7 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
     const Lease lease{*device_.panels, names_};
     const Range range("launch");
     resolve(panels);
-    energies = run_program(program_, kernel_, problem_.formulation, problem_.two_sided(),
+    energies = run_program(program_, kernel_, problem_.formulation, energy_kind(problem_),
                            device_.properties.multiProcessorCount, parameters(), buffers);
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }

@@ -2,8 +2,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cxx/cuda/kernel/check.hpp"
@@ -121,6 +123,14 @@ inline double seconds_between(const Event& begin, const Event& end) {
   float milliseconds = 0.0F;
   TRIFUSE_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
   return static_cast<double>(milliseconds) * 1e-3;
+}
+
+/// Copies numbers of the host to an array, which gets room for them.
+template <typename T>
+void upload(DeviceArray<T>& to, std::span<const T> from) {
+  to.reserve(std::max<std::size_t>(from.size(), 1));
+  if (from.empty()) return;
+  TRIFUSE_CUDA(cudaMemcpy(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice));
 }
 
 }

@@ -200,7 +200,7 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
   const Kernel* kernel = choice.kernel;
   CtaTiling tiling(kernel->shape);
   constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
-  set_dynamic_shared_limit(*kernel, formulation, false);
+  set_dynamic_shared_limit(*kernel, formulation, EnergyKind::one_side);
 
   TaskData task = single_task(which.extent);
   const std::int32_t orbitals = task.offset[5] + task.extent[5];
@@ -259,13 +259,13 @@ KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precis
   parameters.omega2_count = 1;
 
   const auto once = [&] {
-    launch(*kernel, formulation, false, grid, parameters, nullptr);
+    launch(*kernel, formulation, EnergyKind::one_side, grid, parameters, nullptr);
     launch_task_sums(parameters, formulation, {&task, 1}, task_sums.data(), nullptr);
   };
   double holes = 1.0;
   for (std::size_t q = 3; q < 6; ++q) holes *= static_cast<double>(ceil_div(which.extent[q], hole_group_size));
   const double modelled = holes * tiling.cost(choice.particles) / device.multiProcessorCount;
-  const KernelResources used = resources(*kernel, formulation, false);
+  const KernelResources used = resources(*kernel, formulation, EnergyKind::one_side);
   return {kernel->name,    settled_times_of_launches(repeats, once), task.cta_tiles, modelled, used.registers,
           used.local_bytes};
 }

@@ -33,7 +33,7 @@ KernelParameters base_parameters(SpinFormulation formulation, int sides, int set
 }
 
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
-                                    bool two_sided, int multiprocessors, KernelParameters parameters,
+                                    EnergyKind kind, int multiprocessors, KernelParameters parameters,
                                     LaunchBuffers& buffers) {
   const cudaStream_t stream = buffers.stream;
   const auto warps = static_cast<std::size_t>(kernel.shape.warps), cta_tiles = program.cta_tiles.size();
@@ -54,7 +54,7 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   parameters.next_cta_tile = buffers.next_cta_tile.data();
   const auto grid = static_cast<int>(std::min(cta_tiles, static_cast<std::size_t>(multiprocessors)));
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_begin, stream));
-  if (grid > 0) launch(kernel, formulation, two_sided, grid, parameters, stream);
+  if (grid > 0) launch(kernel, formulation, kind, grid, parameters, stream);
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_end, stream));
   launch_task_sums(parameters, formulation, program.tasks, buffers.task_sums.data(), stream);
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.host_sums.data(), buffers.task_sums.data(), sums_count * sizeof(double),

@@ -45,7 +45,7 @@ KernelParameters base_parameters(SpinFormulation formulation, int sides, int set
 /// the numbers of base_parameters(); the program and the buffers provide the other members. Returns the energies [task,
 /// omega2, sum] in hartree; the span is valid until the next launch with these buffers.
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
-                                    bool two_sided, int multiprocessors, KernelParameters parameters,
+                                    EnergyKind kind, int multiprocessors, KernelParameters parameters,
                                     LaunchBuffers& buffers);
 
 }

@@ -6,6 +6,7 @@
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/product_schedule.hpp"
 #include "cxx/triples/contraction_list.hpp"
+#include "cxx/triples/quotient.hpp"
 
 /// The parameters of a kernel launch. All pointers point into device memory. Shapes are in C order: the last index is
 /// the fastest.
@@ -62,9 +63,9 @@ inline constexpr int spin_adapted_sums = energy_sums(SpinFormulation::spin_adapt
 inline constexpr int spin_orbital_vvoo_blocks = disconnected_terms(SpinFormulation::spin_orbital);
 inline constexpr int spin_adapted_vvoo_blocks = disconnected_terms(SpinFormulation::spin_adapted);
 
-inline constexpr int max_sides = 2;  ///< left and right amplitudes
-inline constexpr int max_sets = max_disconnected_sets;
-inline constexpr int cta_holes = 3 * hole_group_size;  ///< holes of a CTA tile, summed over i, j and k
+inline constexpr int max_sides = 2;                         ///< left and right amplitudes
+inline constexpr int max_sets = max_disconnected_sets + 1;  ///< those of S, and one for C3
+inline constexpr int cta_holes = 3 * hole_group_size;       ///< holes of a CTA tile, summed over i, j and k
 
 /// Returns which hole groups of a CTA tile are the same group of the same orbital tile. Bit 0: i and j have the same
 /// group. Bit 1: j and k have the same group.
@@ -111,6 +112,30 @@ struct WarpView {
   std::int32_t multiplies;
 };
 
+/// What a kernel computes of finished targets.
+enum class EnergyKind : std::uint8_t {
+  one_side,   ///< quotients by Delta - 3 omega2; both sides have the same operands
+  two_sides,  ///< the same with two sides
+  quotients,  ///< any quotients, with two sides
+};
+
+/// The tables of TripleDenominators in device memory. Holes are the fastest indices, because the lanes of a warp have
+/// neighbouring holes.
+struct DeviceTables {
+  struct Terms {
+    const double* hh;   ///< [i,j]
+    const double* pp;   ///< [a,b]
+    const double* hp;   ///< [a,i]
+    const double* hhp;  ///< [a,i,j]
+    const double* hpp;  ///< [a,b,i]
+  };
+  const double* h;       ///< [i]; null: there are no tables
+  const double* p;       ///< [a]
+  Terms same, opposite;  ///< of equal and of opposite spins; null as in TripleDenominators
+  std::int64_t holes, particles;
+  std::int32_t first_particle;  ///< number of the first particle among the orbitals of the space
+};
+
 /// The argument of a kernel.
 struct KernelParameters {
   const TaskData* tasks;          ///< [task]
@@ -120,14 +145,17 @@ struct KernelParameters {
   const double* eps;              ///< [orbital] orbital energies, hartree
   const double* omega2;           ///< [omega2] regularisation parameters, hartree
   const double*
-      ov_tensors[max_sets];  ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
-  double* warp_sums;         ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
-  void* scratch;             ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
+      ov_tensors[max_sets];   ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
+  const Quotient* quotients;  ///< [omega2]; of EnergyKind::quotients, which does not read `omega2`
+  DeviceTables tables;
+  double* warp_sums;             ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
+  void* scratch;                 ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
   std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch
   std::uint32_t cta_tile_count;  ///< CTA tiles of the launch
   std::int32_t orbitals;         ///< number of orbitals of the space, holes and particles
-  std::int32_t omega2_count;     ///< number of values in `omega2`
-  std::int32_t sets;             ///< number of sets of the disconnected triples, 1 or 2
+  std::int32_t omega2_count;     ///< number of values in `omega2`, or of quotients
+  std::int32_t sets;             ///< number of sets of disconnected triples, see Problem::disconnected_sets()
+  std::int32_t left_sets;        ///< number of those that make up S; C3 has the set after them
   std::int32_t sides;            ///< 1, or 2 if left and right amplitudes differ
   std::int32_t targets;          ///< number of targets of each side, see targets_per_side()
   std::int32_t vvoo_per_set;     ///< vvoo blocks of a task for each set

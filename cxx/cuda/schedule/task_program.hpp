@@ -51,6 +51,12 @@ struct TaskProgram {
   double operations_of_element = 0.0;  ///< floating-point operations of all products for one element of each target
 };
 
+/// Returns what kernels compute for a problem.
+inline EnergyKind energy_kind(const Problem& problem) {
+  if (!problem.has_shifts_only()) return EnergyKind::quotients;
+  return problem.two_sided() ? EnergyKind::two_sides : EnergyKind::one_side;
+}
+
 /// Writes the program of `task` into `program`. `format`: the format of the operands. `contractions`: memory that is
 /// reused from call to call; afterwards it contains the task's contraction list.
 void write_program(const Problem& problem, const TileSpace& space, const Task& task, const OperandFormat& format,

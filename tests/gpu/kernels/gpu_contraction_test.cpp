@@ -1,14 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
-#include "cxx/contraction/gpu_plan.hpp"
 #include "cxx/contraction/reference.hpp"
+#include "cxx/contraction/tuned_plans.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
+#include "cxx/cuda/contraction/timed_contraction.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "tests/contraction/random_contraction.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
+#include "tests/support/environment_variable.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 /// Contractions of random indices on a GPU, compared with plain loops.
 namespace trifuse::contraction {
@@ -17,37 +22,28 @@ namespace {
 using trifuse::testing::OnGpu;
 
 /// A random contraction, its result by loops, and its tensors in device memory.
-class OnDevice {
+class OnDevice : public ExpectedContraction {
  public:
   /// `shift`: doubles by which the addresses of the tensors are shifted.
-  OnDevice(std::uint32_t seed, bool gaps, std::size_t shift) : random(seed, 3e5, gaps), shift_(shift) {
-    alpha = std::array{1.0, -0.5, 0.0}[static_cast<std::size_t>(random.number(0, 11) / 5)];
-    beta = std::array{0.0, 1.0, 0.7}[static_cast<std::size_t>(random.number(0, 2))];
-    if (beta == 0.0) std::fill(random.memory[C].begin(), random.memory[C].end(), nan);
-    expected = random.memory[C];
-    contract_by_loops(random.contraction, alpha, random.first(A), random.first(B), beta, random.first(C, expected));
+  OnDevice(std::uint32_t seed, bool gaps, std::size_t shift) : ExpectedContraction(seed, 3e5, gaps), shift_(shift) {
     for (const Tensor t : {A, B, C}) {
       std::vector<double> shifted(shift);
-      shifted.insert(shifted.end(), random.memory[t].begin(), random.memory[t].end());
+      shifted.insert(shifted.end(), memory[t].begin(), memory[t].end());
       device_[t] = gpu::to_device(shifted);
     }
   }
-  std::vector<double> run(GpuContraction contraction) {
-    const std::size_t bytes = random.memory[C].size() * sizeof(double);
-    TRIFUSE_CUDA(cudaMemcpy(memory(C), random.memory[C].data(), bytes, cudaMemcpyHostToDevice));
-    contraction.start(alpha, first(A), first(B), beta, first(C), nullptr);
-    std::vector<double> found(random.memory[C].size());
-    TRIFUSE_CUDA(cudaMemcpy(found.data(), memory(C), bytes, cudaMemcpyDeviceToHost));
+  std::vector<double> run(GpuContraction planned) {
+    const std::size_t bytes = memory[C].size() * sizeof(double);
+    TRIFUSE_CUDA(cudaMemcpy(on_device(C), memory[C].data(), bytes, cudaMemcpyHostToDevice));
+    planned.start(alpha, first_on_device(A), first_on_device(B), beta, first_on_device(C), nullptr);
+    std::vector<double> found(memory[C].size());
+    TRIFUSE_CUDA(cudaMemcpy(found.data(), on_device(C), bytes, cudaMemcpyDeviceToHost));
     return found;
   }
 
-  RandomContraction random;
-  double alpha, beta;
-  std::vector<double> expected;
-
  private:
-  double* memory(Tensor t) const { return device_[t].data() + shift_; }
-  double* first(Tensor t) const { return memory(t) - offset_range(random.contraction, t).first; }
+  double* on_device(Tensor t) const { return device_[t].data() + shift_; }
+  double* first_on_device(Tensor t) const { return on_device(t) - offset_range(contraction, t).first; }
 
   std::size_t shift_;
   std::array<gpu::DeviceArray<double>, 3> device_;
@@ -61,21 +57,21 @@ TEST_F(GpuContractionOnGpu, RandomContractionsAreThoseOfTheLoops) {
   any_gpu.matrix_instructions = false;
   for (std::uint32_t seed = 0; seed < 600 && !HasFailure(); ++seed) {
     OnDevice tensors(seed, seed % 3 == 2, seed % 5 == 4 ? 1 : 0);
-    const Contraction form = canonical_form(tensors.random.contraction);
+    const Contraction form = canonical_form(tensors.contraction);
     const double terms = terms_of(form);
-    const std::string what = std::to_string(seed) + " " + tensors.random.expression + ": ";
+    const std::string what = std::to_string(seed) + " " + tensors.expression + ": ";
     {
-      GpuContraction contraction(tensors.random.contraction, 0);
+      GpuContraction contraction(tensors.contraction, 0);
       SCOPED_TRACE(what + contraction.text());
       expect_equal(tensors.run(std::move(contraction)), tensors.expected, terms);
     }
-    const std::vector<GpuPlan> plans = candidates_for_gpu(form, seed % 10 == 9 ? any_gpu : model, 300);
+    const std::vector<GpuProgram> programs = candidate_programs(form, seed % 10 == 9 ? any_gpu : model, 300);
     for (int n = 0; n < 3; ++n) {
-      const auto chosen = static_cast<std::size_t>(tensors.random.number(0, static_cast<int>(plans.size()) - 1));
-      SCOPED_TRACE(what + text_of(plans[chosen]));
-      const std::vector<double> found = tensors.run({form, plans[chosen], 0});
+      const auto chosen = static_cast<std::size_t>(tensors.number(0, static_cast<int>(programs.size()) - 1));
+      SCOPED_TRACE(what + text_of(programs[chosen]));
+      const std::vector<double> found = tensors.run({form, programs[chosen], 0});
       expect_equal(found, tensors.expected, terms);
-      const std::vector<double> again = tensors.run({form, plans[chosen], 0});
+      const std::vector<double> again = tensors.run({form, programs[chosen], 0});
       EXPECT_EQ(std::memcmp(found.data(), again.data(), found.size() * sizeof(double)), 0) << "other bits";
     }
   }
@@ -119,6 +115,50 @@ TEST_F(GpuContractionOnGpu, SmallProductsOfABatch) {
     planned.start(1.0, on_device.data(), b_on_device.data(), 0.0, c.data(), nullptr);
     TRIFUSE_CUDA(cudaMemcpy(found.data(), c.data(), size * sizeof(double), cudaMemcpyDeviceToHost));
     expect_equal(found, expected, static_cast<double>(n));
+  }
+}
+
+// The contiguous contracted indices of A and B differ, so some of the measured programs pack an operand.
+TEST_F(GpuContractionOnGpu, HaveTheirTunedPlan) {
+  const testing::TemporaryFolder folder;
+  const testing::EnvironmentVariable cache("TRIFUSE_CACHE", folder.path().c_str());
+  const Contraction contraction = describe("bfae,cedf->dcba", {{24, 16, 20, 32}, {}}, {{18, 32, 24, 16}, {}});
+  const Contraction form = canonical_form(contraction);
+  std::array<std::vector<double>, 3> memory;
+  for (const Tensor t : {A, B, C}) memory[t].resize(static_cast<std::size_t>(elements(contraction, t)));
+  for (std::size_t n = 0; n < memory[A].size(); ++n) memory[A][n] = std::sin(static_cast<double>(n));
+  for (std::size_t n = 0; n < memory[B].size(); ++n) memory[B][n] = std::cos(static_cast<double>(n));
+  contract_by_loops(contraction, 1.0, memory[A].data(), memory[B].data(), 0.0, memory[C].data());
+  const auto run = [&](TimedContraction& timed, int repeats) {
+    std::vector<double> seconds;
+    for (int r = 0; r < repeats; ++r) seconds.push_back(timed.run());
+    expect_equal(timed.result(), memory[C], terms_of(contraction));
+    return seconds;
+  };
+
+  const GpuModel gpu = gpu_model(0);
+  TimedContraction timed(contraction, memory[A], memory[B], 0);
+  const std::string first = timed.plan();
+  Tuning tuning = tune(form, gpu, [&](const GpuProgram& program, int repeats) {
+    timed.use(program);
+    return run(timed, repeats);
+  });
+  EXPECT_GT(tuning.measured, 1);
+  EXPECT_GT(tuning.best_seconds, 0.0);
+  EXPECT_EQ(text_of(tuning.first), first);
+  // The first choice may be the best one.
+  tuning.best = candidate_programs(form, gpu, 5).back();
+  tuning.first_seconds = 2.0 * tuning.best_seconds;
+  store_tuning(form, gpu, tuning);
+  EXPECT_EQ(GpuContraction(contraction, 0).text(), "tuned: " + text_of(tuning.best));
+  TimedContraction later(contraction, memory[A], memory[B], 0), again(contraction, memory[A], memory[B], 0);
+  EXPECT_EQ(later.plan(), "tuned: " + text_of(tuning.best));
+  run(later, 1);
+  run(again, 1);
+  EXPECT_EQ(later.result(), again.result()) << "other bits";
+  {
+    const testing::EnvironmentVariable off("TRIFUSE_CACHE", "");
+    EXPECT_EQ(GpuContraction(contraction, 0).text(), first);
   }
 }
 

@@ -5,8 +5,9 @@
 namespace trifuse::gpu {
 
 Kernel mixed_targets_bulk() {
-  return describe_kernel<MixedWarpgroup>(
-      "mixed-targets-bulk", [](SpinFormulation, bool) { return kernel_function<StoredTargets<MixedWarpgroup>>(); });
+  return describe_kernel<MixedWarpgroup>("mixed-targets-bulk", [](SpinFormulation, EnergyKind) {
+    return kernel_function<StoredTargets<MixedWarpgroup>>();
+  });
 }
 
 }

@@ -5,7 +5,7 @@
 namespace trifuse::gpu {
 
 Kernel mixed_targets_cooperative() {
-  return describe_kernel<MixedCooperative>("mixed-targets-cooperative", [](SpinFormulation, bool) {
+  return describe_kernel<MixedCooperative>("mixed-targets-cooperative", [](SpinFormulation, EnergyKind) {
     return kernel_function<StoredTargets<MixedCooperative>>();
   });
 }

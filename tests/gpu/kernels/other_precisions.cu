@@ -9,7 +9,7 @@ namespace trifuse::gpu {
 template <typename Precision>
 Kernel energies_in() {
   using Config = FmaIn<Precision>;
-  return describe_kernel<Config>(Precision::name, [](SpinFormulation formulation, bool) {
+  return describe_kernel<Config>(Precision::name, [](SpinFormulation formulation, EnergyKind) {
     return formulation == SpinFormulation::spin_adapted ? kernel_function<SpinAdaptedEnergies<false, Config>>()
                                                         : kernel_function<SpinOrbitalEnergies<false, Config>>();
   });

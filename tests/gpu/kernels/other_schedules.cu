@@ -9,12 +9,12 @@ namespace trifuse::gpu {
 Kernel stored_targets_cooperative() {
   using Config = Configuration<Fp64, Fma, Staging::cooperative, 2, 2, 2, 1, ShuffledSchedule>;
   return describe_kernel<Config>("stored-targets-fma",
-                                 [](SpinFormulation, bool) { return kernel_function<StoredTargets<Config>>(); });
+                                 [](SpinFormulation, EnergyKind) { return kernel_function<StoredTargets<Config>>(); });
 }
 
 Kernel reversed_energies() {
   using Config = Configuration<Fp64, Fma, Staging::cooperative, 2, 2, 2, 1, ReversedSchedule>;
-  return describe_kernel<Config>("reversed-fma", [](SpinFormulation formulation, bool) {
+  return describe_kernel<Config>("reversed-fma", [](SpinFormulation formulation, EnergyKind) {
     return formulation == SpinFormulation::spin_adapted ? kernel_function<SpinAdaptedEnergies<false, Config>>()
                                                         : kernel_function<SpinOrbitalEnergies<false, Config>>();
   });

@@ -9,7 +9,7 @@ namespace trifuse::gpu {
 Kernel stored_targets_bulk() {
   using Config = Configuration<Fp64, MmaM16N8K8, Staging::bulk, 4, 4, 2, 4, ShuffledSchedule>;
   return describe_kernel<Config>("stored-targets-bulk",
-                                 [](SpinFormulation, bool) { return kernel_function<StoredTargets<Config>>(); });
+                                 [](SpinFormulation, EnergyKind) { return kernel_function<StoredTargets<Config>>(); });
 }
 
 }

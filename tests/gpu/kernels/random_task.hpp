@@ -171,8 +171,8 @@ class RandomTask {
     parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles.size());
     parameters.orbitals = orbitals();
     parameters.omega2_count = 1;
-    set_dynamic_shared_limit(kernel, formulation_, false);
-    launch(kernel, formulation_, false, grid, parameters, nullptr);
+    set_dynamic_shared_limit(kernel, formulation_, EnergyKind::one_side);
+    launch(kernel, formulation_, EnergyKind::one_side, grid, parameters, nullptr);
     if (sum) launch_task_sums(parameters, formulation_, {&task, 1}, out.data(), nullptr);
     TRIFUSE_CUDA(cudaDeviceSynchronize());
     TRIFUSE_CUDA(cudaMemcpy(result.data(), out.data(), result.size() * sizeof(double), cudaMemcpyDeviceToHost));

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "cxx/cuda/kernel/epilogue.cuh"
+#include "cxx/cuda/kernel/table_denominators.cuh"
+#include "cxx/triples/quotient.hpp"
+
+/// What the epilogues for any quotients have in common.
+namespace trifuse::gpu {
+
+/// Number of quotients that a lane adds up at once. If there are more, it goes through its elements again.
+inline constexpr int quotients_at_once = 8;
+
+/// Computes the sums of all quotients of a CTA tile. `epilogue`: made of WarpEpilogue; its function
+///
+///     add_element(a, b, c, half, weight, quotients, energies)
+///
+/// adds the energies of one element to `energies`. `weight`: of the element; lanes with weight 0 add nothing.
+template <int sums_count, typename Epilogue>
+__device__ __forceinline__ void write_sums_of_quotients(const Epilogue& epilogue, const KernelParameters& parameters) {
+  using Config = typename Epilogue::Config;
+  double* out = epilogue.template sums_of_warp<sums_count>();
+#pragma unroll 1
+  for (int first = 0; first < parameters.omega2_count; first += quotients_at_once) {
+    const int count = min(quotients_at_once, parameters.omega2_count - first);
+    double energies[quotients_at_once][sums_count] = {};
+    if (epilogue.is_active()) {
+#pragma unroll 1
+      for (int n = 0; n < Config::accumulators; ++n) {
+        const int half = n & 1, c = n / 2 % Config::warp_tile_c, b = n / 2 / Config::warp_tile_c % Config::warp_tile_b,
+                  a = n / 2 / Config::warp_tile_c / Config::warp_tile_b;
+        const double weight = epilogue.weight_of(a, b, c, half);
+        if (__all_sync(~0u, weight == 0.0)) continue;
+        epilogue.add_element(a, b, c, half, weight, parameters.quotients + first, count, energies);
+      }
+    }
+#pragma unroll 1
+    for (int q = 0; q < count; ++q, out += Config::warps * sums_count) {
+      epilogue.template write_sums_of_omega2<sums_count>(out, 0, energies[q]);
+    }
+  }
+}
+
+/// Calls `use(quotient, number)` for each quotient whose denominators are sums of tables, in the order of the methods.
+/// `denominators`: SpinOrbitalDenominator or SpinAdaptedDenominators; it has the terms of the method in each call.
+template <typename Denominators, typename Use>
+__device__ __forceinline__ void for_quotients_of_tables(Denominators& denominators, const Quotient* quotients,
+                                                        int count, Use use) {
+  const auto method_of = [&](int q) {
+    return static_cast<int>(quotients[q].denominator) - static_cast<int>(Denominator::one_body);
+  };
+  int last = -1;
+#pragma unroll 1
+  for (int q = 0; q < count; ++q) {
+    if (quotients[q].of_tables()) last = max(last, method_of(q));
+  }
+  // One copy of the code of `use` for all methods.
+#pragma unroll 1
+  for (int m = 0; m <= last; ++m) {
+    if (m == 1) denominators.add_two_body();
+    if (m == 2) denominators.add_three_body();
+#pragma unroll 1
+    for (int q = 0; q < count; ++q) {
+      if (quotients[q].of_tables() && method_of(q) == m) use(quotients[q], q);
+    }
+  }
+}
+
+}

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "cxx/cuda/kernel/quotients.cuh"
+#include "cxx/cuda/kernel/spin_adapted_elements.cuh"
+
+namespace trifuse::gpu {
+
+/// The spin-adapted epilogue for any quotients. Its sums are those of SpinAdaptedEnergies, for each quotient.
+template <typename ConfigT>
+class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
+  using Base = SpinAdaptedElements<true, ConfigT>;
+  using Base::add_singles, Base::elements_, Base::parameters_, Base::read_targets;
+  using typename Base::Element, typename Base::Six;
+  static constexpr int sums_count = spin_adapted_sums;
+
+ public:
+  using Base::Base, Base::is_active, Base::sums_of_warp, Base::weight_of, Base::write_sums_of_omega2;
+  using typename Base::Config;
+
+  static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
+                                                         Stages<Base::formulation, Config>& stages) {
+    write_sums_of_quotients<sums_count>(SpinAdaptedQuotients(parameters, stages.tile_data()), parameters);
+  }
+
+  /// See write_sums_of_quotients().
+  __device__ __forceinline__ void add_element(int a, int b, int c, int half, double weight, const Quotient* quotients,
+                                              int count, double (&energies)[quotients_at_once][sums_count]) const {
+    const Six right = read_targets(Base::sides - 1, a, b, c, half), left = read_targets(0, a, b, c, half);
+    Six singles{}, c3{};
+#pragma unroll 1
+    for (int set = 0; set < parameters_.left_sets; ++set) add_singles(set, a, b, c, half, singles);
+    if (parameters_.sets > parameters_.left_sets) add_singles(parameters_.left_sets, a, b, c, half, c3);
+    const bool used = weight != 0.0;
+    bool any_tables = false;
+#pragma unroll 1
+    for (int q = 0; q < count; ++q) {
+      const Quotient quotient = quotients[q];
+      if (quotient.of_tables()) {
+        any_tables = true;
+        continue;
+      }
+      const NumeratorsOf<Element> sum =
+          spin_adapted_numerators_of<Element>(left, singles, quotient.right == RightFactor::connected ? right : c3);
+      const bool divides = quotient.denominator != Denominator::one;
+      const Element x = this->delta(a, b, c, half) - static_cast<Element>(denominator_shift(quotient.omega2));
+      const Element factor = static_cast<Element>(weight) * (divides ? reciprocal(used ? x : Element{1}) : Element{1});
+      energies[q][0] += used ? factor * sum.all.e_bracket_t : 0;
+      energies[q][1] += used ? factor * sum.all.e_paren_t : 0;
+      energies[q][2] += used ? factor * sum.same.e_bracket_t : 0;
+      energies[q][3] += used ? factor * sum.same.e_paren_t : 0;
+    }
+    if (!any_tables || parameters_.tables.h == nullptr) return;
+    const TableOrbitals orbitals = this->table_orbitals(a, b, c, half);
+    SpinAdaptedDenominators denominators(parameters_.tables, orbitals);
+    for_quotients_of_tables(denominators, quotients, count, [&](const Quotient& quotient, int q) {
+      const Six& factor = quotient.right == RightFactor::connected ? right : c3;
+      add_spin_elements(denominators, left, singles, factor, used ? weight : 0.0, energies[q]);
+    });
+  }
+
+ private:
+  /// Adds the energies of the spin elements, each with its own denominator.
+  static __device__ __forceinline__ void add_spin_elements(const SpinAdaptedDenominators& x, const Six& left,
+                                                           const Six& singles, const Six& right, double weight,
+                                                           double (&energies)[sums_count]) {
+    // Spin elements with two equal spin orbitals vanish, and their denominators have no meaning. [position]: true if
+    // the two other holes, or particles, are equal.
+    bool equal_holes[3], equal_particles[3];
+    for_each_pair([&](int y, int z, int q) {
+      equal_holes[q] = x.x.hole[y] == x.x.hole[z];
+      equal_particles[q] = x.x.particle[y] == x.x.particle[z];
+    });
+    const SpinElementsOf<Element> l = spin_elements(left), s = spin_elements(singles), r = spin_elements(right);
+    const auto quotient = [&](int n, double denominator, bool vanishes) {
+      const bool used = weight != 0.0 && !vanishes;
+      const auto sum = spin_element_numerators<Element>(l.amplitude[n], s.amplitude[n], r.amplitude[n]);
+      const double factor = weight * reciprocal(used ? denominator : 1.0);
+      return Energies{used ? factor * sum.e_bracket_t : 0.0, used ? factor * sum.e_paren_t : 0.0};
+    };
+    const auto any = [](const bool(&equal)[3]) { return equal[0] || equal[1] || equal[2]; };
+    const Energies same = quotient(0, x.aaa, any(equal_holes) || any(equal_particles));
+    Energies all = same;
+#pragma unroll
+    for (int n = 0; n < 9; ++n) {
+      constexpr auto elements = mixed_elements;
+      const int p = elements[static_cast<std::size_t>(n)].particle, h = elements[static_cast<std::size_t>(n)].hole;
+      all += quotient(1 + n, x.aab[p][h], equal_holes[h] || equal_particles[p]);
+    }
+    energies[0] += all.e_bracket_t;
+    energies[1] += all.e_paren_t;
+    energies[2] += same.e_bracket_t;
+    energies[3] += same.e_paren_t;
+  }
+};
+
+}
