@@ -428,7 +428,8 @@ contains
     warning = up_to_null(text)
   end subroutine trifuse_get_warning
 
-  !> Gets the number of omega2 values that the last run computed; 0 before a run.
+  !> Gets the number of energies of the last run, in the procedures below called omega2 values: for each method the
+  !> values of omega2; 0 before a run.
   subroutine trifuse_energy_count(status, calculation, count)
     type(trifuse_status), intent(inout) :: status
     type(trifuse_calculation), intent(in) :: calculation

@@ -240,7 +240,7 @@ int32_t trifuse_delete_calculation(trifuse_calculation* calculation);
 /* Sets an option of the calculation by its name. It is the same as the function trifuse_set_NAME if there is one.
  *
  * name: as on the command line of `trifuse run`, but with '_': "tile_size" for --tile-size; "gpus" for --devices;
- * "check". value: as on the command line: "0,0.1", "mixed", "20GiB"; "true" or "false" for "trust_input" and "check".
+ * "check". value: as on the command line: "0,0.1", "ct", "20GiB"; "true" or "false" for "trust_input" and "check".
  * Both are null-terminated. A name or a value that is not possible gives TRIFUSE_BAD_USAGE, and the message says what
  * is. */
 void trifuse_set_option(trifuse_status* status, trifuse_calculation calculation, const char* name, const char* value);
@@ -325,7 +325,8 @@ int64_t trifuse_warning_count(trifuse_status* status, trifuse_calculation calcul
 /* Copies warning number `index`, 0 to trifuse_warning_count - 1, to warning[TRIFUSE_MESSAGE_LENGTH], null-terminated.
  * `warning` may be null. */
 void trifuse_get_warning(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* warning);
-/* Returns the number of omega2 values that the last run computed; 0 before a run. */
+/* Returns the number of energies of the last run, in the functions below called omega2 values: for each method the
+ * values of omega2, see drivers/docs/methods.md. Returns 0 before a run. */
 int64_t trifuse_energy_count(trifuse_status* status, trifuse_calculation calculation);
 /* Copies omega2 and the energies of one omega2 value of the last run, all in hartree.
  *
@@ -353,7 +354,7 @@ void trifuse_get_uncorrected_energy(trifuse_status* status, trifuse_calculation 
 /* Returns E(SCF) + E(CCSD correlation) + E(T) of one omega2 value of the last run, hartree. Returns NaN if one of these
  * energies is not known, or if the right amplitudes are not CCSD amplitudes. index: as for trifuse_get_energy. */
 double trifuse_get_total_energy(trifuse_status* status, trifuse_calculation calculation, int64_t index);
-/* Copies the name of the method at one omega2 value of the last run, e.g. "CCSD(T)" or "Reg-CCSD(T)", to
+/* Copies the name of the method at one omega2 value of the last run, e.g. "CCSD(T)" or "CCSD(cT)", to
  * method[TRIFUSE_MESSAGE_LENGTH], null-terminated. index: as for trifuse_get_energy. `method` may be null. */
 void trifuse_get_method(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* method);
 /* Copies the report of the last run to report[size], null-terminated and cut if it is longer. The report is a JSON text

@@ -4,8 +4,9 @@
  * `eps_occ`, `eps_vir`, `t1`, `t2`, `ovvv`, `ovoo`, `ovov`, and if the caller has them `oovv`, `fock`, `irrep_occ`,
  * `irrep_vir`, and the arrays for dressed moments `oooo`, `kvvv`, `ladder`, `vvvv_diag`; for UHF and ROHF with the
  * spins in the name, e.g. `t2_ab`, `ovvv_aabb`, `eps_occ_a`. In place of the integrals there may be their factors,
- * `factors_oo`, `factors_ov` and `factors_vv`. The caller leaves frozen orbitals out. An array `ovvv` that is not
- * antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]: element [i,a,b(b+1)/2+c] with b >= c is (ia|bc).
+ * `factors_oo`, `factors_ov` and `factors_vv`. The caller leaves frozen orbitals out. Arrays `ovvv` and `kvvv`
+ * that are not antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]: element [i,a,b(b+1)/2+c] with b >= c
+ * is (ia|bc).
  *
  * The arrays get the checks of files (tce_tiles/docs/checks.md): shapes, finite numbers, symmetries, irreps and
  * witnesses. A message names the array. The numbers are checked before their first use; in a run on GPUs without a

@@ -156,6 +156,7 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
         fmt::format("The spin-adapted form needs an RHF reference; {} has a {} reference (use --form auto).",
                     right.info().path, to_string(right.info().reference)));
   }
+  if (options.methods.empty()) options.methods = {TriplesMethod::t};
   if (options.omega2.empty()) {
     const bool regularized = left != nullptr && left->info().amplitudes == AmplitudeKind::regularized_ccsd;
     options.omega2 = {regularized ? left->info().omega2 : 0.0};

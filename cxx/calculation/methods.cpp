@@ -31,7 +31,6 @@ std::string name_of_moments(const std::string& name, const SourceInfo* left, dou
 
 ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left)
     : methods_(methods), right_(right), left_(left) {
-  if (methods_.empty()) methods_ = {t};
   const bool of_lambda = asks_for(two_t) || asks_for(cr_cc23), of_t2 = asks_for(ct) || asks_for(cr_t);
   const bool bare = asks_for(t) || asks_for(reg_t);
   if (static_cast<int>(of_lambda) + static_cast<int>(of_t2) + static_cast<int>(bare) > 1) {

@@ -31,7 +31,7 @@ struct WantedEnergies {
 /// The methods of a calculation.
 class ChosenMethods {
  public:
-  /// `methods`: empty is the method (T). `right`: amplitudes with integrals; must outlive this object. `left`: may be
+  /// `methods`: at least one. `right`: amplitudes with integrals; must outlive this object. `left`: may be
   /// null. Throws UsageError if the methods do not fit each other or the amplitudes, and InputError if `right` lacks
   /// arrays.
   ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left);

@@ -14,10 +14,12 @@ namespace trifuse::moments {
 namespace {
 
 const DenseInput& input_of(const TileSource& source) {
-  const DenseInput* const input = dense_input_of(source);
+  const DenseInput* const input = source.factors() == nullptr ? dense_input_of(source) : nullptr;
   if (input != nullptr) return *input;
   throw InputError(fmt::format(
-      "{} ({}) has no whole arrays, from which methods with moments make their operands; use a dump or arrays.",
+      "{} ({}) has no whole arrays of integrals, from which the methods ct, cr-t, 2t and cr-cc23 make their operands; "
+      "give "
+      "a dump or arrays of whole integrals (the exporter writes such a dump with --moments and without --density-fit).",
       source.info().path, source.info().format));
 }
 
@@ -55,10 +57,11 @@ MomentSource::MomentSource(const TileSource& bare, const MomentSide& side)
   }
   if (!bare.has_fock()) absent.push_back(restricted ? "fock" : "fock_a and fock_b");
   if (absent.empty()) return;
-  throw InputError(fmt::format(
-      "{} lacks {}, which methods with moments of CCSD need; {} them (the page of the dump format says how they are "
-      "defined; the exporter writes them with --moments).",
-      arrays.path(), fmt::join(absent, ", "), arrays.words().write));
+  throw InputError(
+      fmt::format("{} lacks {}, which the methods ct, cr-t, 2t and cr-cc23 need; {} them (the page of the dump format "
+                  "says how they are "
+                  "defined; the exporter writes them with --moments).",
+                  arrays.path(), fmt::join(absent, ", "), arrays.words().write));
 }
 
 void MomentSource::make(int threads, const Contract& contract) {

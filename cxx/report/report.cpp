@@ -8,6 +8,7 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
+#include "cxx/calculation/option_table.hpp"
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/plan/executor_report.hpp"
 #include "cxx/plan/plan.hpp"
@@ -51,6 +52,15 @@ std::string bytes(std::int64_t count) {
 
 double rate_of(const CalculationResult& result) {
   return result.seconds_tasks > 0.0 ? result.operations / result.seconds_tasks : 0.0;
+}
+
+/// Returns the methods of a run, in the words of the option.
+nlohmann::ordered_json json_methods(const CalculationOptions& options) {
+  const CalculationOption& option = *find_option(Door::library, "method");
+  nlohmann::ordered_json words = nlohmann::ordered_json::array();
+  for (const double each : option.get(options).numbers)
+    words.push_back(option.values.words[static_cast<std::size_t>(each)]);
+  return words;
 }
 
 /// Returns one column for each energy.
@@ -300,6 +310,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["input"] = json_source(right);
   if (left != nullptr) json["left"] = json_source(*left);
   json["settings"] = {
+      {"method", json_methods(options)},
       {"form", to_string(calculation.plan().formulation)},
       {"omega2", options.omega2},
       {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},

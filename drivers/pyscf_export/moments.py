@@ -1,6 +1,9 @@
 # mypy: ignore-errors
 """The arrays of the dump that only methods with dressed moments need, from PySCF's integrals."""
 
+import functools
+import tempfile
+
 import numpy as np
 
 from .arrays import Array
@@ -14,23 +17,30 @@ SPINS = ("ooVV", "OOvv", "oooo", "ooOO", "OOOO", "vvvv", "vvVV", "VVVV")
 def check_moment_integrals(orbitals, eris):
     """Raises ExportError if `eris` lack integrals for moment_arrays()."""
     for name in RESTRICTED if orbitals.restricted else SPINS:
-        if getattr(eris, name, None) is None:
+        if _integrals(eris, name) is None:
             raise ExportError(f"eris has no {name}, which the arrays for dressed moments need; set direct=False in this object, "
                               "run it again and take the integrals of its ao2mo(), or use density fitting.")
+
+
+def moment_bytes(orbitals):
+    """Bytes of kvvv, which moment_arrays() keeps in temporary files, and of the dressed integrals of one side of the energy."""
+    sizes = [(len(orbitals.order[o]), len(orbitals.order[v])) for o, v in ("ov", "OV")[:len(orbitals.suffixes)]]
+    kvvv = sum(o * v * w * (w + 1) // 2 for o, v in sizes for _, w in sizes)
+    return 8 * kvvv, 8 * sum(o * v * (w * w + p * p) for o, v in sizes for p, w in sizes)
 
 
 def moment_arrays(cc, orbitals, eris, t1, t2):
     """The arrays for dressed moments, but for vvvv_diag, and the arrays of vvvv_diag by name in the order of the dump.
 
     The integrals (ac|bd) are read once, for one orbital a at a time, so that no more than v^3 of them are held at once. Those
-    that are multiplied with t1, o v^3 numbers, are kept in a temporary file.
+    that are multiplied with t1, o v^3 / 2 numbers, are kept in a temporary file.
     """
     def spins(name):
         return "_" + "".join("a" if c.islower() else "b" for c in name) if not orbitals.restricted else ""
 
     arrays, diagonals = [], {}
     for name in RESTRICTED if orbitals.restricted else SPINS:
-        values = getattr(eris, name)
+        values = _integrals(eris, name)
         if name.lower() != "vvvv":
             arrays.append(Array(name.lower() + spins(name), name, values, values.__getitem__))
             continue
@@ -38,9 +48,9 @@ def moment_arrays(cc, orbitals, eris, t1, t2):
         passes = ((name, False),) if same else ((name, False), (name[2:] + name[:2], True))
         for pairs, swapped in passes:
             t = t1 if orbitals.restricted else t1[pairs[0] == "V"]
-            file, diagonal = _products(t, values, len(orbitals.order[pairs[2]]), same, swapped)
+            products, diagonal = _products(t, values, len(orbitals.order[pairs[2]]), same, swapped)
             classes = ("O" if pairs[0] == "V" else "o") + pairs[1:]
-            arrays.append(Array("kvvv" + spins(classes), classes, file["products"], _unpacked(file)))
+            arrays.append(Array("kvvv" + spins(classes), classes, products, _unpacked(products)))
             if not swapped:
                 order = np.ix_(orbitals.order[pairs[0]], orbitals.order[pairs[2]])
                 diagonals["vvvv_diag" + spins(pairs[::2])] = np.stack([each[order] for each in diagonal])
@@ -52,17 +62,41 @@ def moment_arrays(cc, orbitals, eris, t1, t2):
     return arrays, diagonals
 
 
+def _integrals(eris, name):
+    """The integrals of this name, or None. Those of virtual orbitals alone may be products of PySCF's factors."""
+    values = getattr(eris, name, None)
+    factors = [getattr(eris, pair + "L", None) for pair in (name[:2], name[2:])]
+    return values if values is not None or any(each is None for each in factors) else _OfFactors(*factors)
+
+
+class _OfFactors:
+    """(ac|bd) as pairs of both indices, made of the factors [pairs,naux] of density fitting when they are read."""
+
+    def __init__(self, left, right):
+        self._left, self._right = left, right
+        self.shape = (len(left), len(right))
+
+    @functools.cached_property
+    def _in_memory(self):
+        return np.asarray(self._right)
+
+    def __getitem__(self, index):
+        rows, columns = index if isinstance(index, tuple) else (index, slice(None))
+        return np.asarray(self._left[rows]) @ self._in_memory[columns].T
+
+
 def _products(t1, vvvv, size, same, swapped):
     """sum_e t_k^e (ce|bd) as [k,c,pairs b >= d] in a temporary file, and the matrices (cc|bb) and, of equal spins, (cb|cb).
 
     `vvvv`: (ce|bd) as pairs of both indices, or of an object that has no pairs as [c,e,b,d]. `size`: number of orbitals b;
     `same`: they are the orbitals c. `swapped`: c and e are the last indices of `vvvv`.
     """
+    import h5py
     from pyscf import lib
 
     o, v = t1.shape
-    file = lib.H5TmpFile()  # it is removed when this object is, so the rows of an array keep it
-    products = file.create_dataset("products", (o, v, size * (size + 1) // 2), "f8")
+    with tempfile.NamedTemporaryFile(dir=lib.param.TMPDIR) as file:  # it has no name afterwards, and ends with the array
+        products = h5py.File(file.name, "w").create_dataset("products", (o, v, size * (size + 1) // 2), "f8")
     diagonal = np.zeros((2 if same else 1, v, size))
     squares = np.arange(size) * (np.arange(size) + 3) // 2  # the pairs b = d
     for c in range(v if size else 0):
@@ -77,15 +111,15 @@ def _products(t1, vvvv, size, same, swapped):
             diagonal[1, c] = rows[e, pairs]
         if o:
             products[:, c] = t1 @ rows
-    return file, diagonal
+    return products, diagonal
 
 
-def _unpacked(file):
-    """A function that reads rows of a file of _products() with b and d as two indices."""
+def _unpacked(products):
+    """A function that reads rows of the first array of _products() with b and d as two indices."""
     from pyscf import lib
 
     def rows(which):
-        packed = file["products"][which]
+        packed = products[which]
         unpacked = lib.unpack_tril(packed.reshape(-1, packed.shape[-1]))
         return unpacked.reshape(*packed.shape[:2], *unpacked.shape[1:])
 

@@ -266,7 +266,7 @@ CallerArrays::CallerArrays(std::string path, std::vector<CallerArray> arrays) : 
   for (CallerArray& each : arrays) {
     check_caller_array(each, path_);
     const std::string name = each.name;
-    const bool packed = name.starts_with("ovvv") && each.shape.size() == 3;
+    const bool packed = (name.starts_with("ovvv") || name.starts_with("kvvv")) && each.shape.size() == 3;
     std::shared_ptr<const DenseArray> array;
     if (each.reader) {
       array = std::make_shared<ArrayOfReader>(label(name), std::move(each), reading_);

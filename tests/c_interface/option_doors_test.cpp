@@ -100,7 +100,7 @@ TEST(OptionDoors, C) {
   trifuse_set_option(&open.status, open.calculation, "devices", "0");
   expect_status(open.status, TRIFUSE_BAD_USAGE, "There is no option devices");
   trifuse_set_option(&open.status, open.calculation, "colour", "red");
-  expect_status(open.status, TRIFUSE_BAD_USAGE, "There is no option colour; the names are omega2, form,");
+  expect_status(open.status, TRIFUSE_BAD_USAGE, "There is no option colour; the names are method, omega2,");
   trifuse_set_option(&open.status, open.calculation, nullptr, "4");
   expect_status(open.status, TRIFUSE_BAD_USAGE, "is null");
   trifuse_set_option(&open.status, open.calculation, "tile_size", nullptr);

@@ -102,7 +102,7 @@ class Report(ProgramTest):
         for entry in report["energies"]:
             self.assertEqual(list(entry), ["omega2", "E[T]", "E(T)", "ccsd_t_energy", "method", "spin_cases"])
             self.assertEqual(tuple(entry["spin_cases"]), SPIN_CASES)
-        self.assertEqual(report["settings"], {"form": "spin-orbital", "omega2": [0.0, 0.1], "rohf": "nwchem", "executor": "cpu",
+        self.assertEqual(report["settings"], {"method": ["t"], "form": "spin-orbital", "omega2": [0.0, 0.1], "rohf": "nwchem", "executor": "cpu",
                                               "precision": "double", "target_error": None,
                                               "tile_size": 4, "threads": 2, "memory_bytes": 2 << 30, "journal": None})
         self.assertEqual(report["input"]["reference"], "ROHF")

@@ -44,6 +44,9 @@ class Schema(ProgramTest):
         self.assert_valid("run", dump, "--left", dump, "--threads", 1, "--tile-size", 3, "--journal", self.folder / "journal")
         self.assert_valid("run", CARBENE, "--precision", "mixed", "--device", "cpu", "--tile-size", 3)
         self.assert_valid("run", CARBENE, "--rohf", "semicanonical", "--memory", "1GiB", "--executor", "reference")
+        report = self.assert_valid("run", DATA.parent / "dumps" / "hf_160_631g_rhf_moments.h5", "--method", "ct", "--threads", 1)
+        self.assertEqual((report["settings"]["method"], report["method"]), (["ct"], "CCSD(cT)"))
+        self.assertAlmostEqual(report["energies"][0]["E(T)"], -0.0029762904945657, delta=1e-9)
 
     def test_reports_of_the_other_commands(self):
         for source in (WATER, CARBENE, self.convert(WATER)):

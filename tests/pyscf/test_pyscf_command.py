@@ -105,6 +105,17 @@ class CommandLine(Dumps):
         self.check(left=self.path("dump.left_0.1.h5"), omega2=0.1)
         self.check(left=self.path("lambda.h5"))
 
+    def test_moments(self):
+        """E(cT) and CCSD(2)_T of a molecule for which another program gave them, see tests/python/test_methods.py."""
+        done = self.run_tool("--basis", "6-31g", "--moments", "--lambda", "lambda.h5", "-o", "dump.h5", molecule=(
+            "3\n\nO 0 0 0.1171764454\nH 0 0.7569555617 -0.4687057762\nH 0 -0.7569555617 -0.4687057762\n"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with h5py.File(self.path()) as file:
+            self.assertLessEqual({"oooo", "kvvv", "ladder", "vvvv_diag"}, set(file))
+        if exported_dumps.TRIFUSE:
+            for method, expected in ((["ct"], -0.0009055276991919331), (["2t", "--left", self.path("lambda.h5")], -0.0009181539238996836)):
+                self.assertLess(abs(self.trifuse(self.path(), "--method", *method)["E(T)"] - expected), 1e-9)
+
     def test_bad_input(self):
         done = self.run_tool("--basis", "no-such-basis", "-o", "dump.h5", fresh=True)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)

@@ -1,14 +1,13 @@
 """The arrays for dressed moments in dumps of PySCF: their numbers are those of the integrals over all orbitals."""
 
+import exported_dumps  # first: it sets the number of threads and the path of the exporter
 import h5py
 import numpy as np
 import pyscf.cc
-from pyscf import ao2mo, scf
-from pyscf.cc import ccsd, rccsd, uccsd
-
-import exported_dumps
 import pyscf_export
 from exported_dumps import HYDROXYL, WATER, Dumps, mean_field, solved
+from pyscf import ao2mo, scf
+from pyscf.cc import ccsd, rccsd, uccsd
 
 NAMES = {"oooo", "kvvv", "ladder", "vvvv_diag"}
 SPIN_NAMES = {"oovv_aabb", "oovv_bbaa", "oooo_aaaa", "oooo_aabb", "oooo_bbbb", "kvvv_aaaa", "kvvv_aabb", "kvvv_bbaa",

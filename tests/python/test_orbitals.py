@@ -15,6 +15,7 @@ import pyscf.cc
 from pyscf import dft, lib, lo, scf
 
 import trifuse
+import trifuse.pyscf
 from molecules import WATER, hydroxyl, mean_field, restricted_arrays, solved, unrestricted_arrays, water
 
 TOLERANCE = 1e-10
@@ -91,6 +92,18 @@ class Orbitals(unittest.TestCase):
         self.check(restricted_arrays(in_orbitals(self.water, orbitals)), self.water.ccsd_t())
         both = np.array([rotated(of_spin, o, 2) for of_spin, o in zip(self.hydroxyl.mo_coeff, (5, 4))])
         self.check(unrestricted_arrays(in_orbitals(self.hydroxyl, both)), self.hydroxyl.ccsd_t())
+
+    def test_localised_orbitals_give_the_moments_of_canonical_ones(self):
+        for cc in (self.water, self.hydroxyl):
+            lambdas = cc.copy()
+            lambdas.t1, lambdas.t2 = cc.solve_lambda()
+            spins = isinstance(cc.t1, tuple)
+            orbitals = [rotated(mo, o, 6) for mo, o in zip(cc.mo_coeff if spins else [cc.mo_coeff], cc.nocc if spins else [cc.nocc])]
+            others = [in_orbitals(each, np.array(orbitals) if spins else orbitals[0]) for each in (cc, lambdas)]
+            others[0].l1, others[0].l2, others[0].converged_lambda = others[1].t1, others[1].t2, True
+            for method in ("ct", "2t"):
+                self.assertAlmostEqual(trifuse.pyscf.ccsd_t(others[0], method=method), trifuse.pyscf.ccsd_t(cc, method=method),
+                                       delta=TOLERANCE)
 
     def test_the_program_tells_checks_plans_and_converts_them(self):
         path, copy = (os.path.join(self.folder.name, name) for name in ("mixed.h5", "copy.h5"))

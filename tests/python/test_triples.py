@@ -218,7 +218,7 @@ class Refusals(Case):
         for function in (trifuse.run, trifuse.pyscf.ccsd_t):
             with self.assertRaisesRegex(trifuse.UsageError, "no option devise; the nearest name is device"):
                 function(None, devise="cpu")
-        with self.assertRaisesRegex(trifuse.UsageError, "no option t1; the options are omega2, device, "):
+        with self.assertRaisesRegex(trifuse.UsageError, "no option t1; the options are method, omega2, device, "):
             trifuse.pyscf.patch(t1=None)
         self.assertEqual(float(self.triples(device="auto", omega2=None, gpus=None, journal=None)), float(self.triples()))
 

@@ -15,9 +15,9 @@ def right_calls(mycc: object) -> float:
     arrays = np.zeros((1, 1))
     result = trifuse.triples(t1=arrays, t2_ab=arrays, irrep_occ=[0], omega2=[0.0, 0.1], device="cpu", gpus=[0], journal=None,
                              progress=lambda done, total: done < total)
-    result = trifuse.run("dump.h5", left="left.h5", threads=2, check=False)
+    result = trifuse.run("dump.h5", left="left.h5", threads=2, check=False, method=["ct", "cr-t"])
     with trifuse.pyscf.patch(device="cuda", left="lambda"):
-        energy = trifuse.pyscf.ccsd_t(mycc, allow_unconverged=True, verbose=0, form="auto")
+        energy = trifuse.pyscf.ccsd_t(mycc, allow_unconverged=True, verbose=0, form="auto", method="ct")
     product: float = trifuse.contract("ax,xb->ab", arrays, [[1.0]], beta=0, threads=1)[0, 0]
     trifuse.contract("ax,xb->ab", arrays, arrays, arrays, gpus=[0, 1], memory=1 << 30)
     return product + energy + float(trifuse.pyscf.triples(mycc, omega2=0.1)) + result.e_t
@@ -32,4 +32,5 @@ def wrong_calls(mycc: object) -> None:
     trifuse.contract("ax,xb->ab", [[1.0]])  # type: ignore[call-overload]
     trifuse.contract("x,x->", [1.0], [1.0], [0.0])  # type: ignore[call-overload]
     trifuse.contract("x,x->", [1.0], [1.0], gpus="all")  # type: ignore[arg-type]
+    trifuse.run("dump.h5", method=[1])  # type: ignore[list-item]
     trifuse.pyscf.patch(omega2="0.1")  # type: ignore[arg-type]

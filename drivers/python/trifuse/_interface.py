@@ -78,7 +78,7 @@ def triples(
     irrep_occ      [o]             irreps 0 to 7, ascending integers; optional, with irrep_vir
     irrep_vir      [v]
     oooo           [o,o,o,o]       (ij|kl), optional; this and the next ones are for dressed moments, E(T) does not need them
-    kvvv           [o,v,v,v]       [k,c,b,d]: sum_e t_k^e (ce|bd), optional
+    kvvv           [o,v,v,v]       [k,c,b,d]: sum_e t_k^e (ce|bd), optional; or packed as ovvv
     ladder         [o,o,v,v]       [i,j,a,b]: sum_cd (ac|bd) t_ij^cd, optional
     vvvv_diag      [2,v,v]         (aa|bb) and (ab|ab), optional
     =============  ==============  ==================================================================

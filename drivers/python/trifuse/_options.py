@@ -25,6 +25,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Options(TypedDict, total=False):
     """Options of a run.
 
+    method
+        t (default), ct, cr-t, 2t, cr-cc23 or reg-t, or several of them that have the same sides, for example ["ct", "cr-t"]:
+        drivers/docs/methods.md lists their energies and the arrays that each needs. One run computes all of them.
     omega2
         One value or several values, hartree. One run computes all of them.
     device, gpus
@@ -52,6 +55,7 @@ class Options(TypedDict, total=False):
         run ends with CancelledError.
     """
 
+    method: str | Sequence[str] | None
     omega2: float | Sequence[float] | None
     device: str
     gpus: Sequence[int] | None
@@ -123,6 +127,8 @@ def option_text(name: str, value: Any) -> bytes | None:
         return None
     if "PathLike" in types:
         return path_bytes(name, value)
+    if "Sequence[str]" in types:
+        return ",".join(word(name, each) for each in several(value)).encode(errors="replace")
     convert = number if "float" in types else integer
     if any(each.startswith("Sequence") for each in types):
         return ",".join(repr(convert(name, each)) for each in several(value)).encode()

@@ -23,7 +23,7 @@ import numpy as np
 
 from ._arrays import Amplitudes, Box
 from ._calculation import run_arrays
-from ._options import ObjectOptions, capitalized, refuse_unknown, shown, taking, truth
+from ._options import ObjectOptions, capitalized, option_text, refuse_unknown, shown, taking, truth
 from .errors import Error, InputError, UsageError
 from .result import Check, Result
 
@@ -36,6 +36,8 @@ _export: Any = importlib.import_module(f"{__package__}._pyscf_export")
 __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "unpatch"]
 
 _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
+# Methods with dressed moments, and those of them whose left amplitudes are Lambda.
+_WITH_MOMENTS, _WITH_LAMBDA = frozenset({"ct", "cr-t", "2t", "cr-cc23"}), frozenset({"2t", "cr-cc23"})
 _originals: dict[str, Any] = {}
 
 
@@ -47,7 +49,7 @@ def triples(
     eris: Any = None,
     **options: Unpack[ObjectOptions],
 ) -> Result:
-    """Computes the triples correction of a CCSD object of PySCF. Writes no file.
+    """Computes the triples correction of a CCSD object of PySCF. Writes no file, except temporary ones for some methods.
 
     Parameters
     ----------
@@ -59,6 +61,10 @@ def triples(
         mycc.
     eris
         Integrals of mycc.ao2mo(). Default: they are transformed here, once. Datasets of HDF5 are read box by box.
+    method
+        As in `trifuse.triples`. ct, cr-t, 2t and cr-cc23 need kvvv, the integrals of four virtual orbitals times t1, which is
+        made here in temporary files; with density fitting it is made of the factors, and (ia|bc) is used. 2t and cr-cc23
+        imply left="lambda".
     left
         Left amplitudes. "lambda": those of mycc.l1 and mycc.l2, for Lambda-CCSD(T); the Lambda equations are solved if
         this has not been done. An object of solve_regularized_ccsd: two-sided Reg-CCSD(T). Default: the right ones.
@@ -68,12 +74,16 @@ def triples(
         True: amplitudes of mycc that are not converged are no error here. A check of the input may still fail.
     verbose
         Verbosity of the messages to mycc.stdout. Default: mycc.verbose. Warnings come from 2 on, the energy from 3, the
-        checks and the plan from 5.
+        sizes of kvvv and of dressed integrals from 4, the checks and the plan from 5.
 
     The other parameters, the result and the exceptions are those of `trifuse.triples`.
     """
     refuse_unknown(options, ObjectOptions)
     left, allow_unconverged = options.pop("left", None), truth("allow_unconverged", options.pop("allow_unconverged", False))
+    methods = (option_text("method", options.get("method")) or b"").decode().split(",")
+    moments = not _WITH_MOMENTS.isdisjoint(methods)
+    if left is None and not _WITH_LAMBDA.isdisjoint(methods):
+        left = "lambda"
     logger = importlib.import_module("pyscf.lib.logger")
     log = _logger(mycc, options.pop("verbose", None))
     started = (logger.process_clock(), logger.perf_counter())
@@ -91,12 +101,14 @@ def triples(
         given = eris is not None
         if given:
             _export.check_integrals(mycc, eris, True)
-        if not _export.is_density_fitted(mycc):
+        if moments or not _export.is_density_fitted(mycc):
             eris = _integrals(mycc, eris)
-        right, orbitals = _right(mycc, t1, t2, eris, own)
+        right, orbitals = _right(mycc, t1, t2, eris, own, log if moments else None)
         checks = truth("check", options.get("check", True)) and not truth("trust_input", options.get("trust_input", False))
         left_amplitudes, iteration = None, None
         if left is not None:
+            if left == "lambda" and (mycc.l1 is None or mycc.l2 is None):
+                log.info("%s has no Lambda amplitudes; the Lambda equations are solved now.", name)
             left_amplitudes, iteration = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
         of_left = None if iteration is None else iteration.warning
         of_rohf = None if str(options.get("rohf")) == "semicanonical" else _export.rohf_warning(mycc, orbitals)
@@ -270,9 +282,12 @@ def _integrals(mycc: Any, eris: Any) -> Any:
     return eris
 
 
-def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitudes, Any]:
-    """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump."""
-    fitted = _export.is_density_fitted(mycc)
+def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> tuple[Amplitudes, Any]:
+    """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump.
+
+    `moments`: a logger if the arrays for dressed moments are needed, too, which are made of integrals; else None.
+    """
+    fitted = moments is None and _export.is_density_fitted(mycc)
     if eris is None:
         eris = _export.fock_only(mycc)
     _export.check_integrals(mycc, eris, fitted)
@@ -282,6 +297,12 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool) -> tuple[Amplitude
     arrays = {**_export.orbital_numbers(orbitals), **_export.fock_matrices(orbitals)}
     factors = _export.factor_arrays(mycc, orbitals, eris) if fitted else {}
     stored = [] if fitted else _export.integral_arrays(orbitals, eris)
+    if moments is not None:
+        _export.check_moment_integrals(orbitals, eris)
+        moments.info("%.4g MB of kvvv in temporary files, %.4g MB of dressed integrals of each side in memory",
+                     *(size / 1e6 for size in _export.moment_bytes(orbitals)))
+        more, diagonals = _export.moment_arrays(mycc, orbitals, eris, t1, t2)
+        stored, arrays = [*stored, *more], {**arrays, **diagonals}
     for array in [*_export.amplitude_arrays(orbitals, t1, t2), *stored]:
         arrays[array.name] = _in_order(array, orbitals)
     arrays.update(factors)

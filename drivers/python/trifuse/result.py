@@ -10,7 +10,8 @@ SPIN_CASES = ("aaa", "aab", "abb", "bbb")
 
 
 class Energy(NamedTuple):
-    """The energies of one value of omega2, in hartree."""
+    """The energies of one method and one value of omega2, in hartree. Of another method than (T), E[T] and E(T) are the
+    energies in their places: of CCSD(cT), E[cT] and E(cT)."""
 
     omega2: float
     """Value of omega2."""
@@ -19,7 +20,7 @@ class Energy(NamedTuple):
     e_t: float
     """E(T)."""
     method: str
-    """Name of the energy, for example CCSD(T) or Reg-CCSD(T)."""
+    """Name of the energy, for example CCSD(T), Reg-CCSD(T) or CCSD(cT)."""
     e_tot: float | None
     """E(SCF) + E(CCSD) + E(T). None if one of them is not known."""
     spin_cases: Mapping[str, tuple[float, float]]
@@ -57,7 +58,7 @@ class Result:
     def __init__(self, report: Mapping[str, Any]) -> None:
         self._report = dict(report)
         self.energies: tuple[Energy, ...] = tuple(_energy(each) for each in report["energies"])
-        """The energies of each value of omega2, in the order of the option omega2."""
+        """The energies of each method, in the order of drivers/docs/methods.md, and of each value of omega2."""
         self.warnings: tuple[str, ...] = tuple(report.get("warnings", ()))
         """Sentences about values that are possible but rare, about trusted input, or about failed GPUs."""
         self.checks: tuple[Check, ...] = tuple(_check(each) for each in report.get("checks", ()))
@@ -75,32 +76,46 @@ class Result:
 
     @property
     def e_t(self) -> float:
-        """E(T) of the first value of omega2, hartree."""
+        """E(T) of the first method and value of omega2, hartree."""
         return self.energies[0].e_t
 
     @property
     def e_bracket_t(self) -> float:
-        """E[T] of the first value of omega2, hartree."""
+        """E[T] of the first method and value of omega2, hartree."""
         return self.energies[0].e_bracket_t
 
     @property
     def e_tot(self) -> float | None:
-        """E(SCF) + E(CCSD) + E(T) of the first value of omega2, hartree. None if one of them is not known."""
+        """E(SCF) + E(CCSD) + E(T) of the first method and value of omega2, hartree. None if one of them is not known."""
         return self.energies[0].e_tot
 
     @property
     def method(self) -> str:
-        """Name of the energy of the first value of omega2, for example CCSD(T)."""
+        """Name of the energy of the first method and value of omega2, for example CCSD(T)."""
         return self.energies[0].method
 
     @property
+    def by_method(self) -> Mapping[str, Energy]:
+        """The energies by the names of their methods. Of several values of omega2 with one name, the first one.
+
+        >>> both = [{"omega2": 0.0, "E[T]": -0.0031, "E(T)": energy, "method": name, "ccsd_t_energy": None, "spin_cases": {}}
+        ...         for name, energy in (("CCSD(cT)", -0.0030), ("CR-CCSD(T)", -0.0028))]
+        >>> {name: energy.e_t for name, energy in Result({"energies": both}).by_method.items()}
+        {'CCSD(cT)': -0.003, 'CR-CCSD(T)': -0.0028}
+        """
+        found: dict[str, Energy] = {}
+        for each in self.energies:
+            found.setdefault(each.method, each)
+        return found
+
+    @property
     def spin_cases(self) -> Mapping[str, tuple[float, float]]:
-        """E[T] and E(T) of each spin case for the first value of omega2, hartree."""
+        """E[T] and E(T) of each spin case for the first method and value of omega2, hartree."""
         return self.energies[0].spin_cases
 
     @property
     def error_bar(self) -> float:
-        """Error bar of E(T) of the first value of omega2, hartree. 0 in double precision."""
+        """Error bar of E(T) of the first method and value of omega2, hartree. 0 in double precision."""
         return self.energies[0].error_bar[1]
 
     @property

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""The option method: arrays, files and objects of PySCF against reference energies, and what cannot be computed."""
+
+import io
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import h5py
+import numpy as np
+import pyscf.cc
+from pyscf import lib, scf
+from pyscf.cc import ccsd, rccsd, uccsd
+
+import trifuse
+import trifuse.pyscf
+from molecules import mean_field, solved
+from trifuse._arrays import NAMES, SPIN_NAMES
+from trifuse._pyscf_export import write_dump, write_lambda_dump
+
+DATA = Path(os.environ["TRIFUSE_TEST_DATA"])
+MOMENTS = DATA / "dumps" / "hf_160_631g_rhf_moments.h5"
+CT, A = "CCSD(cT)", "CCSD(2)_T = CR-CC(2,3)_A"
+
+# Energies of a program of its own, whose formulas are those of spin orbitals: hartree, with geometries in bohr. It agrees with
+# NWChem and ccpy to 1e-9.
+ATOMS = {
+    "h2o": "O 0 0 0.22143139; H 0 1.4304387 -0.88572555; H 0 -1.4304387 -0.88572555",
+    "f2": "F 0 0 0; F 0 0 2.66816", "hf": "H 0 0 0; F 0 0 1.7328", "oh": "O 0 0 0; H 0 0 1.8324",
+    "ch2": "C 0 0 0.18837; H 0 1.87183 -0.56511; H 0 -1.87183 -0.56511"}
+ENERGIES = {  # E(cT), E[cT], CR-CC(2,3)_A
+    "h2o": (-0.0009055276991919331, -0.0009943132915154176, -0.0009181539238996836),
+    "f2": (-0.004860696901940586, -0.005312617235901442, -0.004608816305384236),
+    "hf": (-0.0011752605077555093, -0.0015238105840151039, -0.0014041144657543137),
+    "oh": (-0.0005207049780449937, -0.0005934050909014695, -0.000543364186226289),
+    "ch2": (-0.0005736840184853156, -0.000582011513822786, -0.0005653766859333015)}
+TOLERANCE = 1e-9
+
+
+def amplitudes(name, spin=0, basis="6-31g", **options):
+    kind = scf.UHF if spin else scf.RHF
+    return solved(pyscf.cc.CCSD(mean_field(kind, ATOMS[name], basis, spin=spin, unit="bohr"), **options))
+
+
+def arrays_of(name):
+    """The input arrays of a file of tests/data/moments, its Lambda amplitudes and its energies."""
+    with h5py.File(DATA / "moments" / name) as file:
+        known = {each: values[()] for each, values in file.items() if each in NAMES + SPIN_NAMES}
+        left = {each.replace("lambda", "t"): values[()] for each, values in file.items() if each.startswith("lambda")}
+        return {**known, "correlation_energy": file.attrs.get("correlation_energy")}, left, dict(file.attrs)
+
+
+class Case(unittest.TestCase):
+    def assert_energies(self, result, method, e_t, e_bracket_t=None, tolerance=TOLERANCE):
+        self.assertEqual(result.method, method)
+        self.assertLess(abs(result.e_t - e_t), tolerance)
+        self.assertEqual(result.by_method[method].e_t, result.e_t)
+        if e_bracket_t is not None:
+            self.assertLess(abs(result.e_bracket_t - e_bracket_t), tolerance)
+
+    def assert_refused(self, error, sentence, function, *arguments, **options):
+        with self.assertRaisesRegex(error, sentence):
+            function(*arguments, **{"device": "cpu", **options})
+
+
+class Arrays(Case):
+    def test_closed_shell(self):
+        arrays, left, known = arrays_of("h2o_631g_rhf.h5")
+        for form in ("spin-adapted", "spin-orbital"):
+            result = trifuse.triples(**arrays, method="ct", form=form)
+            self.assert_energies(result, CT, known["E(cT)"], known["E[cT]"], 1e-13)
+            self.assertEqual(result.to_dict()["settings"]["method"], ["ct"])
+            result = trifuse.triples(**arrays, left=left, left_kind="lambda", method=["2t"], form=form)
+            self.assert_energies(result, A, known["E CR-CC(2,3)_A"], tolerance=1e-13)
+        self.assertEqual(trifuse.triples(**arrays).to_dict()["settings"]["method"], ["t"])
+
+    def test_packed(self):
+        arrays, _, known = arrays_of("h2o_631g_rhf.h5")
+        rows, columns = np.tril_indices(arrays["kvvv"].shape[3])
+        arrays["kvvv"] = arrays["kvvv"][:, :, rows, columns]
+        self.assert_energies(trifuse.triples(**arrays, method="ct"), CT, known["E(cT)"], tolerance=1e-13)
+
+    def test_spins(self):
+        e_t, e_bracket_t, a = ENERGIES["oh"]
+        cc = amplitudes("oh", spin=1)
+        with tempfile.TemporaryDirectory() as folder:
+            path, left = os.path.join(folder, "oh.h5"), os.path.join(folder, "lambda.h5")
+            write_dump(cc, path, moments=True)
+            write_lambda_dump(cc, left)
+            with trifuse.Dump(path) as dump, trifuse.Dump(left) as of_left:
+                self.assert_energies(trifuse.triples(**dump, method="ct"), CT, e_t, e_bracket_t)
+                self.assert_energies(trifuse.triples(**dump, left=of_left, method="2t"), A, a)
+            self.assert_energies(trifuse.run(path, left=left, method="2t"), A, a)
+
+    def test_several_values_of_omega2(self):
+        result = trifuse.run(MOMENTS, method="ct", omega2=[0, 0.1], device="cpu")
+        self.assertEqual([each.method for each in result.energies], [CT, "denominator-shifted " + CT])
+        self.assertEqual(set(result.by_method), {CT, "denominator-shifted " + CT})
+        self.assertLess(abs(result.e_t + 0.0029762904945657438), TOLERANCE)
+        self.assertLess(abs(result.energies[1].e_t), abs(result.e_t))
+
+    def test_absent_arrays(self):
+        arrays, _, _ = arrays_of("h2o_631g_rhf.h5")
+        for name in ("oooo", "kvvv", "oovv", "fock"):
+            arrays.pop(name)
+        self.assert_refused(trifuse.InputError, "lacks oovv, oooo, kvvv, fock, which the methods ct, cr-t, 2t and cr-cc23 need",
+                            trifuse.triples, **arrays, method="ct")
+        arrays, _, _ = arrays_of("random_uhf.h5")
+        for name in ("oovv_bbaa", "oooo_aabb", "kvvv_bbbb"):
+            arrays.pop(name)
+        self.assert_refused(trifuse.InputError, "lacks oovv_bbaa, oooo_aabb, kvvv_bbbb, which", trifuse.triples, **arrays,
+                            method="ct", check=False)
+
+    def test_other_integrals(self):
+        for path in (DATA / "dumps" / "lih_631g_rhf_df.h5", DATA / "nwchem" / "h2o_631g_c1_rhf_t5_2eorb"):
+            self.assert_refused(trifuse.InputError, f"{path.name} .* has no whole arrays of integrals", trifuse.run, path, method="ct")
+
+    def test_methods_that_do_not_fit(self):
+        _, left, _ = arrays_of("h2o_631g_rhf.h5")
+        for method, sentence in (
+                ("2t", "need Lambda amplitudes on the left side"), ("cr-cc23", "need Lambda amplitudes on the left side"),
+                ("reg-t", "needs regularised amplitudes on the left side"), ("ct,2t", "methods with the same operands"),
+                (["t", "ct"], "methods with the same operands"), ("tt", "method is \"tt\"; it must be t, ct, cr-t, 2t, cr-cc23 or reg-t"),
+                ([], "method is \"\"; it must be"), (3, "method is 3, but it must be a text")):
+            self.assert_refused(trifuse.UsageError, sentence, trifuse.run, MOMENTS, method=method)
+        arrays, left, _ = arrays_of("h2o_631g_rhf.h5")
+        for method in ("ct", "cr-t"):
+            self.assert_refused(trifuse.UsageError, "ct and cr-t have no Lambda amplitudes", trifuse.triples, **arrays,
+                                left=left, left_kind="lambda", method=method)
+
+
+class Objects(Case):
+    def check(self, cc, name, **options):
+        e_t, e_bracket_t, a = ENERGIES[name]
+        self.assert_energies(trifuse.pyscf.triples(cc, method="ct", **options), CT, e_t, e_bracket_t)
+        self.assert_energies(trifuse.pyscf.triples(cc, method=["2t"], **options), A, a)
+
+    def test_closed_shells(self):
+        self.check(amplitudes("h2o"), "h2o")
+        self.check(amplitudes("f2", frozen=2), "f2")
+        self.check(amplitudes("hf", basis="dz"), "hf")
+        cc = solved(rccsd.RCCSD(mean_field(scf.RHF, ATOMS["h2o"], unit="bohr", symmetry=True)))
+        self.assertLess(abs(trifuse.pyscf.ccsd_t(cc, method="ct") - ENERGIES["h2o"][0]), TOLERANCE)
+
+    def test_open_shells(self):
+        self.check(amplitudes("oh", spin=1), "oh")
+        self.check(amplitudes("ch2", spin=2), "ch2")
+
+    def test_regularised(self):
+        cc = amplitudes("h2o")
+        left = trifuse.pyscf.solve_regularized_ccsd(cc, 0.2)
+        self.assert_energies(trifuse.pyscf.triples(cc, left=left, method="ct"), "Reg-(cT)", -0.0007055947093266807)
+        self.assert_energies(trifuse.pyscf.triples(cc, left=left, method="reg-t"), "Reg-CCSD(T)", -0.0007746583467618321)
+
+    def test_given_integrals_are_used(self):
+        cc = amplitudes("h2o")
+        eris = cc.ao2mo()
+        cc.ao2mo = None
+        self.check(cc, "h2o", eris=eris)
+
+    def test_integrals_on_disk(self):
+        for cc, name in ((amplitudes("h2o"), "h2o"), (amplitudes("oh", spin=1), "oh")):
+            cc.max_memory = 0
+            cc._scf._eri = None
+            eris = cc.ao2mo()
+            self.assertNotIsInstance(eris.vvvv, np.ndarray)
+            self.assertLess(abs(trifuse.pyscf.ccsd_t(cc, eris=eris, method="ct") - ENERGIES[name][0]), TOLERANCE)
+
+    def test_density_fitting(self):
+        """The products of the factors are PySCF's own whole integrals."""
+        for kind, module, name, spin in ((scf.RHF, ccsd, "h2o", 0), (scf.UHF, uccsd, "oh", 1)):
+            cc = solved(pyscf.cc.CCSD(mean_field(lambda mol, kind=kind: kind(mol).density_fit(), ATOMS[name], spin=spin, unit="bohr")))
+            whole = module._make_df_eris_outcore(cc)
+            found = trifuse.pyscf.ccsd_t(cc, method="ct")
+            self.assertLess(abs(found - trifuse.pyscf.ccsd_t(cc, eris=whole, method="ct")), 1e-12)
+            self.assertLess(abs(found - ENERGIES[name][0]), 2e-5)
+            trifuse.pyscf.ccsd_t(cc, method="2t")
+
+    def test_messages(self):
+        cc = amplitudes("h2o")
+        cc.stdout = io.StringIO()
+        trifuse.pyscf.ccsd_t(cc, method="2t", verbose=lib.logger.INFO)
+        self.assertRegex(cc.stdout.getvalue(), r"0\.01152 MB of kvvv .*, 0\.02848 MB of dressed integrals of each side")
+        self.assertRegex(cc.stdout.getvalue(), "CCSD has no Lambda amplitudes; the Lambda equations are solved now")
+        cc.stdout = io.StringIO()
+        trifuse.pyscf.ccsd_t(cc, method="2t", verbose=lib.logger.INFO)
+        self.assertNotIn("are solved now", cc.stdout.getvalue())
+        trifuse.pyscf.ccsd_t(cc, method="ct", verbose=lib.logger.NOTE)
+        self.assertEqual(cc.stdout.getvalue().count("kvvv"), 1)
+        with trifuse.pyscf.patch(method="ct"):
+            self.assertLess(abs(cc.ccsd_t() - ENERGIES["h2o"][0]), TOLERANCE)
+
+    def test_refusals(self):
+        cc = amplitudes("h2o")
+        eris = cc.ao2mo()
+        self.assert_refused(trifuse.UsageError, "same operands", trifuse.pyscf.ccsd_t, cc, eris=eris, method="ct,2t")
+        self.assert_refused(trifuse.UsageError, "no Lambda amplitudes", trifuse.pyscf.ccsd_t, cc, eris=eris, left="lambda", method="ct")
+        eris.vvvv = None
+        self.assert_refused(trifuse.UsageError, "eris has no vvvv, .* set direct=False", trifuse.pyscf.ccsd_t, cc, eris=eris, method="ct")
+
+
+if __name__ == "__main__":
+    unittest.main()
