@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cxx/cuda/schedule/accumulator_layout.hpp"
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/triples/contraction_list.hpp"
 
