@@ -162,15 +162,22 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
     options.omega2 = {regularized ? left->info().omega2 : 0.0};
   }
   check_options(options);  // again, because omega2 may come from the left amplitudes
-  auto methods = std::make_unique<ChosenMethods>(options.methods, right, left);
+  auto methods = std::make_unique<ChosenMethods>(options.methods, right, left, formulation);
   ChosenOrbitals orbitals(right, options, formulation);
   Problem problem{.right = orbitals.in_orbitals(methods->right()),
                   .left = orbitals.in_orbitals(methods->left()),
                   .left_integrals = orbitals.in_orbitals(methods->left_integrals()),
                   .formulation = formulation,
-                  .method = methods->method(orbitals.method())};
-  WantedEnergies wanted =
-      methods->wanted(orbitals.method(), right.info(), left != nullptr ? &left->info() : nullptr, options.omega2);
+                  .method = methods->method(orbitals.method()),
+                  .disconnected = orbitals.in_orbitals(methods->disconnected()),
+                  .denominators = methods->denominators()};
+  if (problem.denominators != nullptr && orbitals.rotates()) {
+    throw UsageError(fmt::format(
+        "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but those of {} are not; "
+        "ask for 2t, which has none of them.",
+        right.info().path));
+  }
+  WantedEnergies wanted = methods->wanted(orbitals.method(), options.omega2);
   problem.quotients = std::move(wanted.quotients);
   orbitals.plan_rotation(memory, of_rank.ranks_with_operands);
   memory.check_rotation(right.info().path, of_rank.ranks_with_operands);

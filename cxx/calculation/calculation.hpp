@@ -44,9 +44,11 @@ ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulati
 
 /// The energies of one omega2.
 struct TriplesEnergy {
-  double omega2 = 0.0;                   ///< hartree
-  std::string method;                    ///< its name: "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
-  Energies total;                        ///< sum of the spin cases, hartree
+  double omega2 = 0.0;  ///< hartree
+  std::string method;   ///< its name: "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
+  Energies total;       ///< sum of the spin cases, hartree
+  /// CR-CCSD[T] and CR-CCSD(T): the overlaps by which the energies have been divided; else 1.
+  Energies overlap{1.0, 1.0};
   std::array<Energies, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb, hartree
   /// Mixed precision: the total without the correction by the sample, hartree. Double precision: `total`.
   Energies uncorrected;

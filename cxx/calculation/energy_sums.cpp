@@ -1,6 +1,7 @@
 #include "cxx/calculation/energy_sums.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -8,8 +9,10 @@ namespace trifuse {
 
 namespace {
 
+using SpinCases = std::array<Energies, 4>;
+
 /// Adds the energies of a task to its spin cases. In a restricted space, aaa = bbb and aab = abb by spin symmetry.
-void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, std::array<Energies, 4>& cases) {
+void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, SpinCases& cases) {
   const auto of_case = [&](SpinCase spin_case) -> Energies& { return cases[static_cast<std::size_t>(spin_case)]; };
   if (tiles.restricted()) {
     of_case(SpinCase::aaa) += 0.5 * energy.same;
@@ -23,16 +26,46 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
 
 }
 
+Energies error_bar_of(const NamedEnergy& named, const TriplesEnergy& energy, std::span<const Energies> bars) {
+  Energies bar = bars[named.quotient];
+  if (named.disconnected) bar.e_paren_t += bars[*named.disconnected].e_paren_t;
+  if (!named.overlap) return bar;
+  const Energies& of_overlap = bars[*named.overlap];
+  const auto divided = [](double bar_of_sum, double value, double overlap, double bar_of_overlap) {
+    return (bar_of_sum + std::abs(value) * bar_of_overlap) / std::abs(overlap);
+  };
+  return {divided(bar.e_bracket_t, energy.total.e_bracket_t, energy.overlap.e_bracket_t, of_overlap.e_bracket_t),
+          divided(bar.e_paren_t, energy.total.e_paren_t, energy.overlap.e_paren_t, of_overlap.e_paren_t)};
+}
+
 std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span<const TaskEnergy> energies) {
   const std::vector<Quotient>& quotients = state.problem.quotients;
   const Plan& plan = state.plan;
+  const auto sums_of = [&](std::size_t quotient) {
+    SpinCases cases{};
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t)
+      add_task(plan.tiles, plan.tasks[t], energies[t * quotients.size() + quotient], cases);
+    return cases;
+  };
   std::vector<TriplesEnergy> sums;
   for (const NamedEnergy& named : state.energies) {
     TriplesEnergy energy;
     energy.omega2 = quotients[named.quotient].omega2;
     energy.method = named.method;
-    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-      add_task(plan.tiles, plan.tasks[t], energies[t * quotients.size() + named.quotient], energy.spin_cases);
+    energy.spin_cases = sums_of(named.quotient);
+    if (named.disconnected) {
+      const SpinCases others = sums_of(*named.disconnected);
+      for (std::size_t s = 0; s < others.size(); ++s)
+        energy.spin_cases[s].e_paren_t = energy.spin_cases[s].e_bracket_t + others[s].e_paren_t - others[s].e_bracket_t;
+    }
+    if (named.overlap) {
+      const double of_doubles = 1.0 + state.methods->overlap();
+      energy.overlap = {of_doubles, of_doubles};
+      for (const Energies& of_case : sums_of(*named.overlap)) energy.overlap += of_case;
+      for (Energies& of_case : energy.spin_cases) {
+        of_case.e_bracket_t /= energy.overlap.e_bracket_t;
+        of_case.e_paren_t /= energy.overlap.e_paren_t;
+      }
     }
     for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
     energy.uncorrected = energy.total;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cxx/base/error.hpp"
@@ -12,44 +13,84 @@ namespace trifuse {
 namespace {
 
 using enum TriplesMethod;
+using moments::MomentSource;
 
-bool has_left_amplitudes(AmplitudeKind kind, const TileSource* left) {
+/// Methods with the same operands, which one run may compute.
+enum class Family { bare, moments, lambda, gf };
+
+Family family_of(TriplesMethod method) {
+  switch (method) {
+    case t:
+    case reg_t:
+      return Family::bare;
+    case ct:
+    case cr_t:
+      return Family::moments;
+    case two_t:
+    case cr_cc23:
+      return Family::lambda;
+    case reg_gf_t:
+      break;
+  }
+  return Family::gf;
+}
+
+bool has_amplitudes(const TileSource* left, AmplitudeKind kind) {
   return left != nullptr && (left->info().amplitudes == kind || left->info().amplitudes == AmplitudeKind::made_up);
 }
 
-/// Returns the name of a method with moments on the right and t2 on the left.
-std::string name_of_moments(const std::string& name, const SourceInfo* left, double omega2) {
-  const bool regularised = left != nullptr && left->amplitudes == AmplitudeKind::regularized_ccsd;
-  if (regularised && std::abs(left->omega2 - omega2) < 1e-12) return "Reg-" + name;
-  const std::string of_left =
-      regularised ? fmt::format("{} with left amplitudes regularised at omega2 = {}", name, left->omega2)
-                  : "CCSD" + name;
-  return omega2 == 0.0 ? of_left : "denominator-shifted " + of_left;
+bool are_regularised(const TileSource* left, double omega2) {
+  return left != nullptr && left->info().amplitudes == AmplitudeKind::regularized_ccsd &&
+         std::abs(left->info().omega2 - omega2) < 1e-12;
+}
+
+/// Returns the name of a method at one omega2, hartree. `correction`: e.g. "(cT)". `left`: left amplitudes.
+std::string name_at(double omega2, const std::string& of_ccsd, const std::string& correction, const TileSource* left) {
+  if (are_regularised(left, omega2)) return "Reg-" + correction;
+  const bool other = left != nullptr && left->info().amplitudes == AmplitudeKind::regularized_ccsd;
+  const std::string name =
+      other ? fmt::format("{} with left amplitudes regularised at omega2 = {}", correction, left->info().omega2)
+            : of_ccsd;
+  return omega2 == 0.0 ? name : "denominator-shifted " + name;
 }
 
 }
 
-ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left)
-    : methods_(methods), right_(right), left_(left) {
-  const bool of_lambda = asks_for(two_t) || asks_for(cr_cc23), of_t2 = asks_for(ct) || asks_for(cr_t);
-  const bool bare = asks_for(t) || asks_for(reg_t);
-  if (static_cast<int>(of_lambda) + static_cast<int>(of_t2) + static_cast<int>(bare) > 1) {
-    throw UsageError(
-        "A run computes methods with the same operands: t and reg-t, or ct and cr-t, or 2t and cr-cc23; ask for the "
-        "others in another run.");
+ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left,
+                             SpinFormulation formulation)
+    : methods_(methods), right_(right), left_(left), formulation_(formulation) {
+  check(left);
+  const Family family = family_of(methods_.front());
+  if (family == Family::bare) return;
+  const DenseInput& input = moments::arrays_of(right);
+  right_made_ = std::make_unique<MomentSource>(right, input, moments::right_moments);
+  if (asks_for(cr_t)) disconnected_ = std::make_unique<MomentSource>(right, input, moments::disconnected_triples);
+  if (family == Family::lambda) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
+  if (asks_for(cr_cc23)) moments::require_arrays(input, std::array{ArrayKind::vvvv_diag});
+  if (family == Family::gf) {
+    of_left_.emplace(moments::with_amplitudes(input, moments::arrays_of(*left)));
+    left_made_ = std::make_unique<MomentSource>(right, *of_left_, moments::left_moments_of_gf);
   }
-  if (of_lambda && !has_left_amplitudes(AmplitudeKind::lambda, left)) {
+}
+
+void ChosenMethods::check(const TileSource* left) const {
+  const Family family = family_of(methods_.front());
+  if (std::any_of(methods_.begin(), methods_.end(), [&](TriplesMethod x) { return family_of(x) != family; })) {
+    throw UsageError(
+        "A run computes methods with the same operands: t and reg-t, or ct and cr-t, or 2t and cr-cc23, or reg-gf-t; "
+        "ask for the others in another run.");
+  }
+  if (family == Family::lambda && !has_amplitudes(left, AmplitudeKind::lambda)) {
     throw UsageError("The methods 2t and cr-cc23 need Lambda amplitudes on the left side; give them (--left).");
   }
-  if (asks_for(reg_t) && !has_left_amplitudes(AmplitudeKind::regularized_ccsd, left)) {
-    throw UsageError("The method reg-t needs regularised amplitudes on the left side; give them (--left).");
+  for (const auto& [method, name] : {std::pair{reg_t, "reg-t"}, {reg_gf_t, "reg-gf-t"}}) {
+    if (!asks_for(method) || has_amplitudes(left, AmplitudeKind::regularized_ccsd)) continue;
+    throw UsageError(
+        fmt::format("The method {} needs regularised amplitudes on the left side; give them (--left).", name));
   }
-  if (of_t2 && has_left_amplitudes(AmplitudeKind::lambda, left) && left->info().amplitudes == AmplitudeKind::lambda) {
+  if (family == Family::moments && left != nullptr && left->info().amplitudes == AmplitudeKind::lambda) {
     throw UsageError("The methods ct and cr-t have no Lambda amplitudes; leave out --left, or ask for 2t or cr-cc23.");
   }
-  if (bare) return;
-  right_made_ = std::make_unique<moments::MomentSource>(right, moments::right_moments);
-  if (of_lambda) left_made_ = std::make_unique<moments::MomentSource>(right, moments::left_moments);
 }
 
 bool ChosenMethods::asks_for(TriplesMethod method) const {
@@ -61,27 +102,80 @@ const TileSource* ChosenMethods::left_integrals() const {
   return right_made_ ? &right_ : nullptr;
 }
 
-WantedEnergies ChosenMethods::wanted(const Method& method, const SourceInfo& right, const SourceInfo* left,
-                                     const std::vector<double>& omega2) const {
+Method ChosenMethods::method(const Method& chosen) const {
+  switch (family_of(methods_.front())) {
+    case Family::lambda:
+      return ccsd_t_with_fock;
+    case Family::gf:
+      return ccsd_t;
+    case Family::bare:
+    case Family::moments:
+      break;
+  }
+  return chosen;
+}
+
+WantedEnergies ChosenMethods::wanted(const Method& method, const std::vector<double>& omega2) const {
   WantedEnergies result;
+  const auto add = [&](const Quotient& quotient) {
+    result.quotients.push_back(quotient);
+    return result.quotients.size() - 1;
+  };
+  const Family family = family_of(methods_.front());
   for (const double w : omega2) {
-    const std::string name = left_made_    ? "CCSD(2)_T = CR-CC(2,3)_A"
-                             : right_made_ ? name_of_moments("(cT)", left, w)
-                                           : name_of(method, right, left, w);
-    const bool shifted = left_made_ && w != 0.0;
-    result.energies.push_back({shifted ? "denominator-shifted " + name : name, result.quotients.size()});
-    result.quotients.emplace_back(w);
+    const std::size_t quotient = add(w);
+    switch (family) {
+      case Family::bare:
+        result.energies.push_back(
+            {name_of(method, right_.info(), left_ != nullptr ? &left_->info() : nullptr, w), quotient});
+        break;
+      case Family::moments:
+        if (asks_for(ct)) result.energies.push_back({name_at(w, "CCSD(cT)", "(cT)", left_), quotient});
+        if (asks_for(cr_t)) {
+          Quotient with_c3 = w;
+          with_c3.right = RightFactor::disconnected;
+          result.energies.push_back({name_at(w, "CR-CCSD(T)", "CR-CCSD(T)", left_), quotient, add(with_c3)});
+        }
+        break;
+      case Family::lambda:
+        result.energies.push_back({name_at(w, "CCSD(2)_T = CR-CC(2,3)_A", "", nullptr), quotient});
+        break;
+      case Family::gf:
+        result.energies.push_back({name_at(w, "", "GF(T)", left_), quotient, std::nullopt, add(Denominator::one)});
+        break;
+    }
+  }
+  if (!asks_for(cr_cc23)) return result;
+  for (const auto& [name, denominator] : {std::pair{"CR-CC(2,3)_B", Denominator::one_body},
+                                          {"CR-CC(2,3)_C", Denominator::two_body},
+                                          {"CR-CC(2,3)_D", Denominator::three_body}}) {
+    result.energies.push_back({name, add(denominator)});
   }
   return result;
 }
 
 double ChosenMethods::bytes() const {
-  return (right_made_ ? right_made_->bytes() : 0.0) + (left_made_ ? left_made_->bytes() : 0.0);
+  double bytes = 0.0;
+  for (const auto& source : {right_made_.get(), left_made_.get()}) bytes += source != nullptr ? source->bytes() : 0.0;
+  return bytes;
 }
 
-void ChosenMethods::make(int threads, const moments::Contract& contract) const {
-  if (right_made_) right_made_->make(threads, contract);
-  if (left_made_) left_made_->make(threads, contract);
+void ChosenMethods::make(int threads, const moments::Contract& contract) {
+  if (!right_made_) return;
+  const std::vector<std::string> integrals = {"oooo", "ovoo", "oovv", "ovov", "ovvv"};
+  const moments::DressedInputs inputs(moments::arrays_of(right_), integrals, threads, contract);
+  right_made_->make(inputs);
+  if (disconnected_) {
+    disconnected_->make(inputs);
+    overlap_ = inputs.overlap();
+  }
+  if (denominators() != nullptr) tables_ = inputs.denominators().sorted(formulation_);
+  if (!left_made_) return;
+  if (of_left_) {
+    left_made_->make(moments::DressedInputs(*of_left_, integrals, threads, contract));
+  } else {
+    left_made_->make(inputs);
+  }
 }
 
 }

@@ -9,17 +9,20 @@
 #include "cxx/calculation/options.hpp"
 #include "cxx/moments/moment_source.hpp"
 #include "cxx/triples/method.hpp"
+#include "cxx/triples/triple_denominators.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
 
 /// What the option `methods` asks for: the sources of both sides, the quotients and the names of the energies.
 namespace trifuse {
 
-/// One energy of a result.
+/// One energy of a result, and the quotients of which it is made.
 struct NamedEnergy {
   std::string method;    ///< e.g. "CCSD(cT)"
   std::size_t quotient;  ///< number in Problem::quotients
-  /// Number of the quotient with C3 whose sum, with the overlap of the singles and doubles, divides the energy.
+  /// CR-CCSD(T): number of the quotient with C3, whose sum is a part of the overlap that divides the energy.
   std::optional<std::size_t> overlap = {};
+  /// Reg-GF(T): number of the quotient from which the part of S comes; nullopt: from `quotient`.
+  std::optional<std::size_t> disconnected = {};
 };
 
 /// The quotients of a problem, and the energies that are made of them.
@@ -31,34 +34,45 @@ struct WantedEnergies {
 /// The methods of a calculation.
 class ChosenMethods {
  public:
-  /// `methods`: at least one. `right`: amplitudes with integrals; must outlive this object. `left`: may be
-  /// null. Throws UsageError if the methods do not fit each other or the amplitudes, and InputError if `right` lacks
-  /// arrays.
-  ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left);
+  /// `methods`: not empty. `right`: amplitudes with integrals; must outlive this object. `left`: may be null.
+  /// `formulation`: of the tables. Throws UsageError if the methods do not fit each other or the amplitudes, and
+  /// InputError if a source lacks arrays.
+  ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left,
+                SpinFormulation formulation);
 
   /// Returns the energies for these values of omega2. `method`: (T) with the sets that the orbitals need.
-  WantedEnergies wanted(const Method& method, const SourceInfo& right, const SourceInfo* left,
-                        const std::vector<double>& omega2) const;
-  /// Returns the sources of the problem: its right side, its left amplitudes and its left integrals. Null as in
-  /// Problem.
+  WantedEnergies wanted(const Method& method, const std::vector<double>& omega2) const;
+  /// Returns the sources of the problem: its right side, its left amplitudes and its left integrals, and the source of
+  /// C3. Null as in Problem.
   const TileSource* right() const { return right_made_ ? right_made_.get() : &right_; }
   const TileSource* left() const { return left_; }
   const TileSource* left_integrals() const;
+  const TileSource* disconnected() const { return disconnected_.get(); }
+  /// Returns the tables of denominators, which are empty before make(); null: no method needs them.
+  const TripleDenominators* denominators() const { return asks_for(TriplesMethod::cr_cc23) ? &tables_ : nullptr; }
   /// Returns the method of the problem, whose sets make S. `chosen`: as of wanted().
-  Method method(const Method& chosen) const { return left_made_ ? ccsd_t_with_fock : chosen; }
+  Method method(const Method& chosen) const;
 
   /// Returns the size of the dressed integrals, bytes.
   double bytes() const;
-  /// Makes the dressed integrals. As MomentSource::make().
-  void make(int threads, const moments::Contract& contract) const;
+  /// Makes the dressed integrals and the tables. `threads`: at least 1. `contract`: computes the contractions. Throws
+  /// what DressedInputs throws.
+  void make(int threads, const moments::Contract& contract);
+  /// Returns <exp(T1 + T2)> projected on itself in singles and doubles, without 1, for CR-CCSD(T); 0 before make().
+  double overlap() const { return overlap_; }
 
  private:
   bool asks_for(TriplesMethod method) const;
+  void check(const TileSource* left) const;
 
   std::vector<TriplesMethod> methods_;
   const TileSource& right_;
   const TileSource* left_;
-  std::unique_ptr<moments::MomentSource> right_made_, left_made_;  ///< null: the bare source
+  SpinFormulation formulation_;
+  std::optional<DenseInput> of_left_;  ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
+  std::unique_ptr<moments::MomentSource> right_made_, left_made_, disconnected_;  ///< null: not needed
+  TripleDenominators tables_;
+  double overlap_ = 0.0;
 };
 
 }

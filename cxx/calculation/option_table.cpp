@@ -82,7 +82,7 @@ void set_form(CalculationOptions& options, const OptionValue& value) {
 }
 
 /// In the order of TriplesMethod.
-constexpr std::array method_names = {"t", "ct", "cr-t", "2t", "cr-cc23", "reg-t"};
+constexpr std::array method_names = {"t", "ct", "cr-t", "2t", "cr-cc23", "reg-t", "reg-gf-t"};
 
 constexpr std::array rohf_orbitals = {"nwchem", "semicanonical"};
 

@@ -21,12 +21,13 @@ enum class RohfOrbitals {
 
 /// The methods whose energies a run computes, see drivers/docs/methods.md.
 enum class TriplesMethod : std::uint8_t {
-  t,        ///< (T), or Lambda-CCSD(T) or Reg-CCSD(T) by the left amplitudes
-  ct,       ///< CCSD(cT); with regularised left amplitudes Reg-(cT)
-  cr_t,     ///< CR-CCSD(T)
-  two_t,    ///< CCSD(2)_T = CR-CC(2,3)_A
-  cr_cc23,  ///< CR-CC(2,3)_A, _B, _C and _D
-  reg_t,    ///< Reg-CCSD(T)
+  t,         ///< (T), or Lambda-CCSD(T) or Reg-CCSD(T) by the left amplitudes
+  ct,        ///< CCSD(cT); with regularised left amplitudes Reg-(cT)
+  cr_t,      ///< CR-CCSD(T)
+  two_t,     ///< CCSD(2)_T = CR-CC(2,3)_A
+  cr_cc23,   ///< CR-CC(2,3)_A, _B, _C and _D
+  reg_t,     ///< Reg-CCSD(T)
+  reg_gf_t,  ///< Reg-GF(T)
 };
 
 /// What computes the tasks: CPU cores, the plain reference evaluation (slow, for tests), or GPUs.

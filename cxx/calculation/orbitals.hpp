@@ -23,6 +23,8 @@ class ChosenOrbitals {
   ChosenOrbitals(const TileSource& right, const CalculationOptions& options, SpinFormulation formulation);
 
   const Method& method() const { return method_; }
+  /// Returns true if the orbitals are not those of the input.
+  bool rotates() const { return rotates_; }
   /// Returns a source of a side in the chosen orbitals: `source` itself, or a rotated one, which can be read after
   /// rotate(). `source`: may be null; must outlive this object.
   const TileSource* in_orbitals(const TileSource* source);

@@ -116,9 +116,10 @@ void compute_sample(const CalculationState& state, RunSettings settings, bool gp
   result.energies = sum_energies(state, energies.corrected());
   const std::vector<TriplesEnergy> uncorrected = sum_energies(state, energies.uncorrected());
   const std::vector<Energies> bars = energies.error_bars();
-  for (std::size_t w = 0; w < omega2_count; ++w) {
-    result.energies[w].uncorrected = uncorrected[w].total;
-    result.energies[w].error_bar = bars[w];
+  for (std::size_t n = 0; n < result.energies.size(); ++n) {
+    TriplesEnergy& energy = result.energies[n];
+    energy.uncorrected = uncorrected[n].total;
+    energy.error_bar = error_bar_of(state.energies[n], energy, bars);
   }
   result.strata = energies.strata();
   result.tasks_in_double = energies.tasks_in_double();

@@ -1,9 +1,11 @@
 #include "cxx/moments/dressed_input.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,8 +18,6 @@
 #include "tce_tiles/sources/caller_arrays.hpp"
 
 namespace trifuse::moments {
-
-namespace {
 
 /// The arrays of an input, some of which are replaced.
 class DressedArrays final : public DenseArrays {
@@ -56,6 +56,28 @@ class DressedArrays final : public DenseArrays {
   std::vector<Buffer> memory_;
   std::vector<CallerArray> described_;
   std::unique_ptr<CallerArrays> dressed_;
+};
+
+namespace {
+
+/// The arrays of an input, with the amplitudes of another one and their products with integrals.
+class OtherAmplitudes final : public DenseArrays {
+ public:
+  OtherAmplitudes(std::shared_ptr<const DenseArrays> integrals, std::shared_ptr<const DenseArrays> amplitudes)
+      : integrals_(std::move(integrals)), amplitudes_(std::move(amplitudes)) {}
+
+  const std::string& path() const override { return amplitudes_->path(); }
+  ArrayWords words() const override { return amplitudes_->words(); }
+  bool has(const std::string& name) const override { return of(name).has(name); }
+  std::shared_ptr<const DenseArray> array(const std::string& name) const override { return of(name).array(name); }
+
+ private:
+  const DenseArrays& of(const std::string& name) const {
+    const std::string_view plain = std::string_view(name).substr(name.starts_with("asym_") ? 5 : 0);
+    const bool other = plain.starts_with("t1") || plain.starts_with("t2") || plain.starts_with("kvvv");
+    return other ? *amplitudes_ : *integrals_;
+  }
+  std::shared_ptr<const DenseArrays> integrals_, amplitudes_;
 };
 
 /// Memory for a dressed array.
@@ -107,36 +129,77 @@ void add_fock(DressedArrays& arrays, const MomentOperands& operands, Spin s, con
 
 }
 
-std::shared_ptr<DenseInput> right_input(const DenseInput& input, int threads, const Contract& contract) {
-  const bool closed_shell = input.header.restricted;
-  const MomentArrays bare(*input.arrays, input.header, {"oooo", "ovoo", "oovv", "ovov", "ovvv"});
-  auto arrays = std::make_shared<DressedArrays>(input.arrays);
-  MomentInputs inputs = bare.inputs();
-  const auto v = add_new(*arrays, input.header, "ovvv"), o = add_new(*arrays, input.header, "ovoo");
+DressedInputs::DressedInputs(const DenseInput& input, const std::vector<std::string>& integrals, int threads,
+                             Contract contract)
+    : input_(input),
+      bare_(*input.arrays, input.header, integrals),
+      threads_(threads),
+      contract_(std::move(contract)),
+      operands_(bare_.inputs(), threads_, contract_) {}
+
+std::shared_ptr<DenseInput> DressedInputs::right() const {
+  return with_arrays(input_, with_moments());
+}
+
+std::shared_ptr<DressedArrays> DressedInputs::with_moments() const {
+  const bool closed_shell = input_.header.restricted;
+  auto arrays = std::make_shared<DressedArrays>(input_.arrays);
+  MomentInputs inputs = bare_.inputs();
+  const auto v = add_new(*arrays, input_.header, "ovvv"), o = add_new(*arrays, input_.header, "ovoo");
   for (const auto& [s, t, shape, elements] : v) {
     const std::string name = std::string(s == t && inputs.antisymmetrised ? "asym_" : "") + "kvvv" +
                              (closed_shell ? "" : letters_of_pairs(s, t));
-    const auto k = open_with_shape(*input.arrays, name, shape);
+    const auto k = open_with_shape(*input_.arrays, name, shape);
     k->read_all({elements, static_cast<std::size_t>(k->size())});
     inputs.kvvv[s][t] = elements;
   }
-  MomentOperands operands(inputs, threads, contract);
+  MomentOperands operands(inputs, threads_, contract_);
   for (const auto& [s, t, shape, elements] : v) operands.right_ovvv(s, t, elements);
   for (const auto& [s, t, shape, elements] : o) operands.right_ovoo(s, t, elements);
-  return with_arrays(input, std::move(arrays));
+  return arrays;
 }
 
-std::shared_ptr<DenseInput> left_input(const DenseInput& input, int threads, const Contract& contract) {
-  const bool closed_shell = input.header.restricted;
-  const MomentArrays bare(*input.arrays, input.header, {"ovoo", "ovov", "ovvv"});
-  auto arrays = std::make_shared<DressedArrays>(input.arrays);
-  const MomentOperands operands(bare.inputs(), threads, contract);
-  for (const auto& [s, t, shape, elements] : add_new(*arrays, input.header, "ovvv")) operands.left_ovvv(s, t, elements);
-  for (const auto& [s, t, shape, elements] : add_new(*arrays, input.header, "ovoo")) operands.left_ovoo(s, t, elements);
+std::shared_ptr<DenseInput> DressedInputs::left() const {
+  const bool closed_shell = input_.header.restricted;
+  auto arrays = std::make_shared<DressedArrays>(input_.arrays);
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, "ovvv"))
+    operands_.left_ovvv(s, t, elements);
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, "ovoo"))
+    operands_.left_ovoo(s, t, elements);
   for (const Spin s : both_spins) {
-    if (!closed_shell || s == alpha) add_fock(*arrays, operands, s, fock_dataset(s, closed_shell));
+    if (!closed_shell || s == alpha) add_fock(*arrays, operands_, s, fock_dataset(s, closed_shell));
   }
-  return with_arrays(input, std::move(arrays));
+  return with_arrays(input_, std::move(arrays));
+}
+
+std::shared_ptr<DenseInput> DressedInputs::disconnected() const {
+  auto arrays = std::make_shared<DressedArrays>(input_.arrays);
+  for (const ArraySpec& spec : amplitude_arrays(input_.header.restricted)) {
+    const auto shape = shape_of(input_.header, "oovv", {spec.first, spec.second, spec.first, spec.second});
+    if (spec.kind != ArrayKind::t2 || is_empty(shape)) continue;
+    operands_.c2(spec.first, spec.second, arrays->add(spec.name, spec.name, shape));
+  }
+  return with_arrays(input_, std::move(arrays));
+}
+
+std::shared_ptr<DenseInput> DressedInputs::left_of_gf() const {
+  const bool closed_shell = input_.header.restricted;
+  const auto arrays = with_moments();
+  const Terms terms(contract_, threads_);
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, "ovov")) {
+    if (!closed_shell && s == beta && t == alpha) continue;
+    OwnedArray c2({shape[0], shape[2], shape[1], shape[3]});
+    operands_.c2(s, t, c2.result().first);
+    std::fill_n(elements, c2.result().size(), 0.0);
+    terms.add({elements, shape}, "ijab->iajb", 1.0, c2.view());
+  }
+  return with_arrays(input_, arrays);
+}
+
+DenseInput with_amplitudes(const DenseInput& input, const DenseInput& amplitudes) {
+  DenseInput result = input;
+  result.arrays = std::make_shared<OtherAmplitudes>(input.arrays, amplitudes.arrays);
+  return result;
 }
 
 }
