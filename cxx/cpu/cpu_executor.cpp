@@ -26,6 +26,7 @@ class CpuExecutor final : public PanelExecutor {
         limits_(limits),
         threads_per_worker_(std::max(1, threads_per_worker)),
         precision_(precision) {
+    problem_.require_operands_of_quotients();
     use_single_threaded_blas();
   }
 

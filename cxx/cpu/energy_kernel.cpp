@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "cxx/base/vector_clones.hpp"
+#include "cxx/cpu/disconnected_rows.hpp"
 #include "cxx/triples/energy.hpp"
 
 namespace trifuse {
 
 namespace {
-
-using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, each counted from the begin of its tile
 
 /// A row: the numerators of `length` consecutive c of one (i, j, k, a, b). The compiler knows the length, so that loops
 /// consist of full vectors only.
@@ -20,46 +19,6 @@ struct Row {
   alignas(64) double singles[6][length];
   alignas(64) double e_bracket_t[length], e_paren_t[length], e_bracket_t_same[length], e_paren_t_same[length];
 };
-
-/// A disconnected term for given i, j, k. The addresses already include these indices.
-struct ResolvedTerm {
-  const double* ov_tensor;
-  const double* vvoo;
-  double sign;
-  int target, particle;
-  int first, second;           ///< positions of the particles of vvoo
-  std::int64_t second_extent;  ///< doubles from one value of the first particle to the next
-};
-
-/// Resolves all disconnected terms for the holes of `x`.
-TRIFUSE_ALWAYS_INLINE void resolve(const EnergyInput& in, const Indices& x, std::vector<ResolvedTerm>& terms) {
-  terms.clear();
-  for (const SinglesTerm& term : in.singles) {
-    const auto at = [&](int position) { return static_cast<std::size_t>(position); };
-    const auto [q1, q2] = term.vvoo_particles;
-    const auto [r1, r2] = term.vvoo_holes;
-    const std::int64_t pair_of_holes = x[at(3 + r2)] + in.extent[at(3 + r2)] * x[at(3 + r1)];
-    terms.push_back({term.ov_tensor + x[at(3 + term.hole)] * term.ov_tensor_stride,
-                     term.vvoo + in.extent[at(q1)] * in.extent[at(q2)] * pair_of_holes, term.sign, term.target,
-                     term.particle, q1, q2, in.extent[at(q2)]});
-  }
-}
-
-/// Computes S of all targets for the row that begins at `x`.
-template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, const Indices& x, Row<length>& row) {
-  for (int t = 0; t < targets; ++t) std::fill_n(row.singles[t], length, 0.0);
-  for (const ResolvedTerm& term : terms) {
-    const double* vvoo = term.vvoo + term.second_extent * x[static_cast<std::size_t>(term.first)];
-    double* __restrict s = row.singles[term.target];
-    const bool c_alone = term.particle == 2;
-    const double scale = term.sign * (c_alone ? vvoo[x[static_cast<std::size_t>(term.second)]]
-                                              : term.ov_tensor[x[static_cast<std::size_t>(term.particle)]]);
-    const double* __restrict vector = (c_alone ? term.ov_tensor : vvoo) + x[2];
-#pragma omp simd
-    for (int c = 0; c < length; ++c) s[c] += scale * vector[c];
-  }
-}
 
 /// Computes the numerators of a row. `at`: index of its first element in the targets.
 template <int targets, int length>
@@ -131,7 +90,7 @@ TRIFUSE_ALWAYS_INLINE void sum_row(const EnergyInput& in, const std::vector<Reso
                                    std::int64_t at, double holes, std::span<const double> omega2,
                                    std::span<TaskEnergy> energies) {
   Row<length> row;
-  add_singles<targets>(terms, x, row);
+  add_terms<targets>(terms, x, row.singles);
   numerators<targets>(in, at, row);
   const auto leave_out = [&](std::int64_t c) {
     const std::int64_t at_c = c - x[2];
@@ -163,7 +122,7 @@ TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const doubl
           at += n[0] * n[1] * padded_c;
           continue;
         }
-        resolve(in, x, terms);
+        resolve(in.singles, in.extent, x, terms);
         const double holes = in.eps[3][x[3]] + in.eps[4][x[4]] + in.eps[5][x[5]];
         for (x[0] = 0; x[0] < n[0]; ++x[0])
           for (x[1] = 0; x[1] < n[1]; ++x[1], at += padded_c) {

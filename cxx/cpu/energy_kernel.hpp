@@ -9,6 +9,8 @@
 
 namespace trifuse {
 
+struct TripleDenominators;  // triple_denominators.hpp
+
 /// A disconnected term of a task with the addresses of its two tensors. Positions are those of DisconnectedTerm. f_ov
 /// may stand for t1, and t2 for the integrals, see DisconnectedSet.
 struct SinglesTerm {
@@ -35,9 +37,12 @@ struct EnergyInput {
   std::array<const double*, 6> eps{};                ///< orbital energies of a, b, c, i, j, k, hartree
   std::array<bool, 2> equal_particles{};             ///< true for equal tiles: a = b, b = c
   std::array<bool, 2> equal_holes{};                 ///< true for equal tiles: i = j, j = k
-  std::vector<SinglesTerm> singles;
-  double weight = 1.0;     ///< weight of the task
-  bool same_spin = false;  ///< spin-orbital formulation: true for a task aaa or bbb
+  std::vector<SinglesTerm> singles;                  ///< terms of S
+  std::vector<SinglesTerm> c3;                       ///< terms of C3
+  const TripleDenominators* denominators = nullptr;  ///< tables; null: no quotient has them
+  std::array<std::int64_t, 6> first{};               ///< first orbitals of a, b, c, i, j, k in the tables
+  double weight = 1.0;                               ///< weight of the task
+  bool same_spin = false;                            ///< spin-orbital formulation: true for a task aaa or bbb
 };
 
 /// Computes the energies of a task for each omega2. Overwrites energies[omega2], hartree.

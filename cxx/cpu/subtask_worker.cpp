@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cxx/base/blas.hpp"
+#include "cxx/cpu/quotient_kernel.hpp"
 #include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse {
@@ -93,17 +94,26 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
     input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
   }
   input_.extent = extent_;
+  input_.denominators = problem_.denominators;
+  const std::int64_t first_particle = space_[space_.hole_tiles()].offset;
   const double* eps = panels_.store().orbital_energies().data();
   for (std::size_t q = 0; q < 3; ++q) {
-    input_.eps[q] = eps + space_[task.particles[q]].offset;
-    input_.eps[3 + q] = eps + space_[task.holes[q]].offset;
+    const std::int64_t particle = space_[task.particles[q]].offset, hole = space_[task.holes[q]].offset;
+    input_.eps[q] = eps + particle;
+    input_.eps[3 + q] = eps + hole;
+    input_.first[q] = particle - first_particle;
+    input_.first[3 + q] = hole;
   }
   input_.equal_particles = {task.particles[0] == task.particles[1], task.particles[1] == task.particles[2]};
   input_.equal_holes = {task.holes[0] == task.holes[1], task.holes[1] == task.holes[2]};
   input_.weight = task.weight;
   input_.same_spin = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
   resolve_singles(task);
-  sum_energies(input_, omega2_, energies);
+  if (problem_.has_shifts_only()) {
+    sum_energies(input_, omega2_, energies);
+  } else {
+    sum_quotients(input_, problem_.quotients, energies);
+  }
   vvoo_blocks_.clear();
 }
 
@@ -221,6 +231,7 @@ void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, S
 
 void SubtaskWorker::resolve_singles(const Task& task) {
   input_.singles.clear();
+  input_.c3.clear();
   vvoo_blocks_.clear();
   const std::int64_t orbitals = space_.orbitals();
   const PanelStore& store = panels_.store();
@@ -237,8 +248,9 @@ void SubtaskWorker::resolve_singles(const Task& task) {
       };
       const double* ov_tensor = store.ov_tensor(set).data() + offset(task.holes, term.hole) * orbitals +
                                 offset(task.particles, term.particle);
-      input_.singles.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole,
-                                term.vvoo_particles, term.vvoo_holes, ov_tensor, orbitals, vvoo});
+      auto& terms = set < static_cast<std::size_t>(problem_.left_sets()) ? input_.singles : input_.c3;
+      terms.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole, term.vvoo_particles,
+                       term.vvoo_holes, ov_tensor, orbitals, vvoo});
     }
   }
 }

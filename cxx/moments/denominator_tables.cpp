@@ -16,9 +16,9 @@ Result begin(OwnedArray& table, std::vector<std::int64_t> extents) {
 
 }
 
-DenominatorTables::DenominatorTables(const MomentOperands& operands) {
+DenominatorTables::DenominatorTables(const MomentOperands& operands) : closed_shell_(operands.in_.closed_shell) {
   for (const Spin s : both_spins) {
-    if (operands.in_.closed_shell && s == beta) break;
+    if (closed_shell_ && s == beta) break;
     add_one_body(operands, s);
     for (const Spin t : both_spins) {
       add_pairs(operands, s, t);

@@ -2,6 +2,8 @@
 
 #include "cxx/moments/moment_operands.hpp"
 #include "cxx/moments/tensors.hpp"
+#include "cxx/triples/task.hpp"
+#include "cxx/triples/triple_denominators.hpp"
 
 namespace trifuse::moments {
 
@@ -27,12 +29,18 @@ class DenominatorTables {
   ArrayView oov(Spin s, Spin t) const { return oov_[s][t].view(); }  ///< [i(s),j(t),a(s)]
   ArrayView ovv(Spin s, Spin t) const { return ovv_[s][t].view(); }  ///< [i(s),a(s),b(t)]
 
+  /// Returns the tables over the orbitals of a tile space of the input. Its sorted order is alpha before beta, and for
+  /// each spin the order of the input's arrays. Throws std::logic_error for the spin-adapted formulation if the tables
+  /// are not those of a closed shell.
+  TripleDenominators sorted(SpinFormulation formulation) const;
+
  private:
   void add_one_body(const MomentOperands& in, Spin s);
   void add_pairs(const MomentOperands& in, Spin s, Spin t);
   void add_exchange(const MomentOperands& in, Spin s);
   void add_three_body(const MomentOperands& in, Spin s, Spin t);
 
+  bool closed_shell_;
   BySpin<OwnedArray> o_, v_;
   BySpin<BySpin<OwnedArray>> oo_, vv_, ov_, oov_, ovv_;
 };

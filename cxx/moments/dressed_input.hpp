@@ -20,4 +20,8 @@ std::shared_ptr<DenseInput> right_input(const DenseInput& input, int threads, co
 /// and virtual part of the Fock matrix. Needs ovoo, ovov, ovvv, t1, t2 and the Fock matrix; else as right_input().
 std::shared_ptr<DenseInput> left_input(const DenseInput& input, int threads, const Contract& contract);
 
+/// Returns `input` with c2 in the place of t2. The disconnected triples t1 c2 of a source of it are C3, the triples of
+/// exp(T1 + T2), see Problem::disconnected. Needs t1, t2 and the Fock matrix; else as right_input().
+std::shared_ptr<DenseInput> disconnected_input(const DenseInput& input, int threads, const Contract& contract);
+
 }

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
 
+#include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/task.hpp"
 
 /// The energy formulas for one element of a task's block. D is the connected triples amplitude of the element, and S is
-/// the disconnected one. The caller divides numerators by Delta - 3 omega2, and multiplies energies by the weight of
-/// the task.
+/// the disconnected one. The caller divides numerators by the denominators of a quotient, and multiplies energies by
+/// the weight of the task. For a quotient with RightFactor::disconnected, C3 takes the place of D_right everywhere.
 namespace trifuse {
 
 /// Returns 3 omega2: one omega2 for each pair of a hole and a particle. Numerators are divided by Delta - 3 omega2. For
@@ -83,6 +86,67 @@ constexpr NumeratorsOf<Number> spin_adapted_numerators_of(const SixTargetsOf<Num
 constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const SixTargets& s_left,
                                              const SixTargets& d_right) {
   return spin_adapted_numerators_of(d_left, s_left, d_right);
+}
+
+/// A spin element aab of an element of the spin-adapted formulation: one pair of a hole and a particle has the spin
+/// beta, the two other pairs have the spin alpha. Its amplitude is W_even - W_odd.
+struct MixedElement {
+  int even, odd;       ///< numbers of two assignments, which agree in the pair beta only
+  int particle, hole;  ///< positions of the pair beta
+};
+
+/// All spin elements aab. An even and an odd assignment differ by one exchange, so they agree in one pair.
+inline constexpr std::array<MixedElement, 9> mixed_elements = [] {
+  std::array<MixedElement, 9> elements{};
+  std::size_t n = 0;
+  for (int even = 0; even < 3; ++even) {
+    for (int odd = 3; odd < 6; ++odd, ++n) {
+      const auto &one = assignments[static_cast<std::size_t>(even)],
+                 &other = assignments[static_cast<std::size_t>(odd)];
+      std::size_t q = 0;
+      while (one[q] != other[q]) ++q;
+      elements[n] = {even, odd, static_cast<int>(q), one[q]};
+    }
+  }
+  return elements;
+}();
+static_assert(
+    [] {
+      std::array<int, 9> found{};
+      for (const MixedElement& x : mixed_elements) ++found[static_cast<std::size_t>(3 * x.particle + x.hole)];
+      return found == std::array<int, 9>{1, 1, 1, 1, 1, 1, 1, 1, 1};
+    }(),
+    "each pair of a particle and a hole must be beta in one spin element");
+
+/// Number of the spin elements of a spatial element: aaa, and those of `mixed_elements`.
+inline constexpr int spin_element_count = 10;
+
+/// Amplitudes of the spin elements: [0] is that of aaa, [1 + n] that of `mixed_elements[n]`.
+template <typename Number>
+struct SpinElementsOf {
+  Number amplitude[spin_element_count];
+};
+
+/// Returns the spin elements of W, S or C3. If the denominators x of the spin elements differ, the energy is
+///
+///     E = 2 { A_left A_right / x_aaa + sum of the nine N_left N_right / x_(particle, hole) }
+///
+/// with the amplitudes A of aaa and N of aab; E(T) has those of W + S on the left. The first term is the part with
+/// three equal spins. For equal denominators this is the energy of spin_adapted_numerators_of().
+///
+/// If two particles or two holes of the same spin are equal, an amplitude is zero except for rounding, and its
+/// denominator has no meaning: the caller leaves such spin elements out.
+template <typename Number>
+constexpr SpinElementsOf<Number> spin_elements(const SixTargetsOf<Number>& w) {
+  return {{w.even() - w.odd(), w.e0 - w.o3, w.e0 - w.o4, w.e0 - w.o5, w.e1 - w.o3, w.e1 - w.o4, w.e1 - w.o5,
+           w.e2 - w.o3, w.e2 - w.o4, w.e2 - w.o5}};
+}
+
+/// Returns the numerators of one spin element from its amplitudes of W or D, S, and the right factor.
+template <typename Number>
+constexpr typename NumeratorsOf<Number>::Values spin_element_numerators(Number d_left, Number s_left, Number right) {
+  constexpr Number two = 2;
+  return {two * d_left * right, two * (d_left + s_left) * right};
 }
 
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "cxx/triples/method.hpp"
@@ -78,6 +79,18 @@ struct Problem {
   /// Returns true if all right factors are D_right and all denominators are Delta - 3 omega2.
   bool has_shifts_only() const {
     return std::all_of(quotients.begin(), quotients.end(), [](const Quotient& x) { return x == Quotient(x.omega2); });
+  }
+  bool has_right_factor(RightFactor factor) const {
+    return std::any_of(quotients.begin(), quotients.end(), [&](const Quotient& x) { return x.right == factor; });
+  }
+  /// Throws std::logic_error if `disconnected` or `denominators` is null although a quotient needs it.
+  void require_operands_of_quotients() const {
+    if (disconnected == nullptr && has_right_factor(RightFactor::disconnected))
+      throw std::logic_error("A quotient has the right factor C3; give Problem::disconnected.");
+    const bool tables =
+        std::any_of(quotients.begin(), quotients.end(), [](const Quotient& x) { return x.of_tables(); });
+    if (denominators == nullptr && tables)
+      throw std::logic_error("A quotient has a denominator of tables; give Problem::denominators.");
   }
   /// Returns the omega2 of each quotient, hartree.
   std::vector<double> omega2() const {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
+
 namespace trifuse {
 
 /// What the numerators of an energy are divided by. Delta = e_i + e_j + e_k - e_a - e_b - e_c.
@@ -38,3 +40,5 @@ struct Quotient {
 };
 
 }
+
+#pragma GCC visibility pop

@@ -1,7 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
+
+#include "cxx/triples/quotient.hpp"
+
+#pragma GCC visibility push(default)
 
 /// The denominators of CR-CC(2,3) as sums of tables over the orbitals of a tile space, in their sorted order.
 namespace trifuse {
@@ -29,6 +34,21 @@ struct TripleDenominators {
   std::vector<double> h;                  ///< [i], hartree as all arrays
   std::vector<double> p;                  ///< [a]
   Terms same, opposite;
+
+  const Terms& of(bool equal_spins) const { return equal_spins ? same : opposite; }
 };
 
+/// The orbitals of a spin element. Positions are 0, 1, 2.
+struct SpinElement {
+  std::array<std::int64_t, 3> holes, particles;  ///< numbers in the tables
+  /// Positions of the hole and of the particle with the spin beta, if the others have the spin alpha. -1: all spins are
+  /// equal, or the formulation is that of spin orbitals.
+  int beta_hole = -1, beta_particle = -1;
+};
+
+/// Returns x of a spin element, term by term. `denominator`: one with tables.
+double denominator_of(const TripleDenominators& tables, Denominator denominator, const SpinElement& element);
+
 }
+
+#pragma GCC visibility pop

@@ -101,6 +101,36 @@ TEST_F(ClosedShellEnergy, IsTheSameSumForAnotherLeftSide) {
   }
 }
 
+TEST_F(ClosedShellEnergy, IsTheSumOverTheSpinElements) {
+  for (int round = 0; round < 20; ++round) {
+    const SixTargets d_left = random_amplitudes().six(), s_left = random_amplitudes().six(),
+                     d_right = random_amplitudes().six();
+    const auto d = spin_elements(d_left), s = spin_elements(s_left), right = spin_elements(d_right);
+    Energies same, mixed;
+    for (int n = 0; n < spin_element_count; ++n) {
+      (n == 0 ? same : mixed) += spin_element_numerators(d.amplitude[n], s.amplitude[n], right.amplitude[n]);
+    }
+    const Numerators expected = spin_adapted_numerators(d_left, s_left, d_right);
+    EXPECT_NEAR(same.e_bracket_t, expected.same.e_bracket_t, 1e-14 * 36.0);
+    EXPECT_NEAR(same.e_paren_t, expected.same.e_paren_t, 1e-14 * 72.0);
+    EXPECT_NEAR((same + mixed).e_bracket_t, expected.all.e_bracket_t, 1e-14 * 36.0);
+    EXPECT_NEAR((same + mixed).e_paren_t, expected.all.e_paren_t, 1e-14 * 72.0);
+  }
+}
+
+TEST_F(ClosedShellEnergy, HasTheSpinElementsOfTheTable) {
+  const SixTargets w = random_amplitudes().six();
+  const std::array<double, 6> all = {w.e0, w.e1, w.e2, w.o3, w.o4, w.o5};
+  const auto found = spin_elements(w);
+  EXPECT_EQ(found.amplitude[0], w.e0 + w.e1 + w.e2 - (w.o3 + w.o4 + w.o5));
+  for (std::size_t n = 0; n < 9; ++n) {
+    const auto [even, odd, particle, hole] = mixed_elements[n];
+    EXPECT_EQ(found.amplitude[1 + n], all[static_cast<std::size_t>(even)] - all[static_cast<std::size_t>(odd)]);
+    for (const int assignment : {even, odd})
+      EXPECT_EQ(assignments[static_cast<std::size_t>(assignment)][static_cast<std::size_t>(particle)], hole);
+  }
+}
+
 TEST_F(ClosedShellEnergy, OfOneAmplitudeIsEightTimesItsSquare) {
   // The assignment itself gives 3 W + W = 4 W, and the formula has a factor 2.
   const SixTargets one{1.0, 0.0, 0.0, 0.0, 0.0, 0.0}, none{};

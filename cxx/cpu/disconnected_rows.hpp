@@ -1,0 +1,59 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cxx/base/vector_clones.hpp"
+#include "cxx/cpu/energy_kernel.hpp"
+
+/// Disconnected triples of the rows of a task, for the kernels that sum its energies.
+namespace trifuse {
+
+using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, each counted from the begin of its tile
+
+/// A disconnected term for given i, j, k. The addresses already include these indices.
+struct ResolvedTerm {
+  const double* ov_tensor;
+  const double* vvoo;
+  double sign;
+  int target, particle;
+  int first, second;           ///< positions of the particles of vvoo
+  std::int64_t second_extent;  ///< doubles from one value of the first particle to the next
+};
+
+/// Resolves disconnected terms of a task for the holes of `x`. `extent`: of a, b, c, i, j, k.
+TRIFUSE_ALWAYS_INLINE void resolve(const std::vector<SinglesTerm>& singles, const std::array<std::int64_t, 6>& extent,
+                                   const Indices& x, std::vector<ResolvedTerm>& terms) {
+  terms.clear();
+  for (const SinglesTerm& term : singles) {
+    const auto at = [&](int position) { return static_cast<std::size_t>(position); };
+    const auto [q1, q2] = term.vvoo_particles;
+    const auto [r1, r2] = term.vvoo_holes;
+    const std::int64_t pair_of_holes = x[at(3 + r2)] + extent[at(3 + r2)] * x[at(3 + r1)];
+    terms.push_back({term.ov_tensor + x[at(3 + term.hole)] * term.ov_tensor_stride,
+                     term.vvoo + extent[at(q1)] * extent[at(q2)] * pair_of_holes, term.sign, term.target, term.particle,
+                     q1, q2, extent[at(q2)]});
+  }
+}
+
+/// Computes the disconnected triples s[target] of all targets for the row of `length` consecutive c that begins at `x`.
+template <int targets, int length>
+TRIFUSE_ALWAYS_INLINE void add_terms(const std::vector<ResolvedTerm>& terms, const Indices& x,
+                                     double (&of_targets)[6][length]) {
+  for (int t = 0; t < targets; ++t) std::fill_n(of_targets[t], length, 0.0);
+  for (const ResolvedTerm& term : terms) {
+    const double* vvoo = term.vvoo + term.second_extent * x[static_cast<std::size_t>(term.first)];
+    double* __restrict s = of_targets[term.target];
+    const bool c_alone = term.particle == 2;
+    const double scale = term.sign * (c_alone ? vvoo[x[static_cast<std::size_t>(term.second)]]
+                                              : term.ov_tensor[x[static_cast<std::size_t>(term.particle)]]);
+    const double* __restrict vector = (c_alone ? term.ov_tensor : vvoo) + x[2];
+#pragma omp simd
+    for (int c = 0; c < length; ++c) s[c] += scale * vector[c];
+  }
+}
+
+}
