@@ -76,6 +76,16 @@ TEST_P(CudaExecutorFor, AgreesWithTheReferenceForSidesWithDifferentIntegrals) {
   }
 }
 
+TEST_P(CudaExecutorFor, AgreesWithTheReferenceForAllQuotients) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    for (const bool two_sided : {false, true}) {
+      SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
+      const ProblemWithQuotients owned(GetParam().molecule, formulation, two_sided);
+      expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 5));
+    }
+  }
+}
+
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceWithFockInSingles) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {

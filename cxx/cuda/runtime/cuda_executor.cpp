@@ -60,6 +60,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
       : problem_(problem), coarse_(tiles) {
     precision_ = options.precision;
     if (options.devices.empty()) throw UsageError("No GPU was named.");
+    problem_.require_operands_of_quotients();
     for (const int number : options.devices) {
       TRIFUSE_CUDA(cudaSetDevice(number));
       Device& device = devices_.emplace_back(number);
