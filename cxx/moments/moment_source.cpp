@@ -75,6 +75,7 @@ const MomentSide left_moments_of_gf = {right_moments.integrals, &DressedInputs::
 MomentSource::MomentSource(const TileSource& bare, const DenseInput& input, const MomentSide& side)
     : WrappedSource(bare),
       side_(side),
+      bare_(input),
       bytes_(bytes_of(input, side)),
       tiles_(open_dense(std::make_shared<DenseInput>(input), dense_hole_tile, dense_particle_tile)->tiles()) {
   require_arrays(input, side.integrals);
