@@ -116,11 +116,11 @@ class Blocks {
     for (int a = space_.first(of_a); a < space_.last(of_a); ++a) {
       for (int b = space_.first(of_b); b < space_.last(of_b); ++b) {
         double* const to = matrices + space_.offset_in_class(a) * row + space_.offset_in_class(b);
-        copy_diagonal({a, a, b, b}, {a, b}, row, to);
+        copy_diagonal({a, a, b, b}, {0, 2}, row, to);
         if (!space_.restricted()) continue;
         // The tiles of beta have the orbitals of those of alpha.
         const int other = space_.first(of_b) - space_.first(of_a);
-        copy_diagonal({a, b - other, a + other, b}, {a, b}, row, to + matrix);
+        copy_diagonal({a, b - other, a + other, b}, {0, 1}, row, to + matrix);
       }
     }
   }
@@ -179,16 +179,17 @@ class Blocks {
     return true;
   }
 
-  /// Copies the elements of (pq|rs) whose orbitals are numbers a and b of two tiles. `tiles`: those of p, q, r and s.
-  void copy_diagonal(const FourTiles& tiles, const std::array<int, 2>& a_and_b, std::int64_t row, double* to) const {
+  /// Copies the elements (aa|bb), if `axes` are 0 and 2, or (ab|ab), if they are 0 and 1: the axes of the first a and
+  /// b. `tiles`: of the four axes.
+  void copy_diagonal(const FourTiles& tiles, const std::array<std::size_t, 2>& axes, std::int64_t row,
+                     double* to) const {
     const Four count = sizes(tiles), strides = strides_of(count);
     OwnedArray integrals({count.begin(), count.end()});
     if (!copy_block(TensorKind::v2, tiles, direct, strides, integrals.result().first)) return;
-    const bool coulomb = tiles[0] == tiles[1];
-    const std::int64_t a_stride = strides[0] + (coulomb ? strides[1] : strides[2]),
-                       b_stride = strides[3] + (coulomb ? strides[2] : strides[1]);
-    for (std::int64_t a = 0; a < size(a_and_b[0]); ++a) {
-      for (std::int64_t b = 0; b < size(a_and_b[1]); ++b) {
+    const std::int64_t b_stride = strides[axes[1]] + strides[3];
+    const std::int64_t a_stride = strides[0] + strides[1] + strides[2] + strides[3] - b_stride;
+    for (std::int64_t a = 0; a < count[axes[0]]; ++a) {
+      for (std::int64_t b = 0; b < count[axes[1]]; ++b) {
         to[a * row + b] = integrals.view().first[a * a_stride + b * b_stride];
       }
     }
