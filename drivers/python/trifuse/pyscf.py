@@ -297,10 +297,12 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> t
     arrays = {**_export.orbital_numbers(orbitals), **_export.fock_matrices(orbitals)}
     factors = _export.factor_arrays(mycc, orbitals, eris) if fitted else {}
     stored = [] if fitted else _export.integral_arrays(orbitals, eris)
+    if moments is not None:
+        of_kvvv, dressed = (size / 1e6 for size in _export.moment_bytes(orbitals))
+        moments.info("%s%.4g MB of dressed integrals of each side in memory",
+                     "" if fitted else f"{of_kvvv:.4g} MB of kvvv in temporary files, ", dressed)
     if moments is not None and not fitted:
         _export.check_moment_integrals(orbitals, eris)
-        moments.info("%.4g MB of kvvv in temporary files, %.4g MB of dressed integrals of each side in memory",
-                     *(size / 1e6 for size in _export.moment_bytes(orbitals)))
         more, diagonals = _export.moment_arrays(mycc, orbitals, eris, t1, t2)
         stored, arrays = [*stored, *more], {**arrays, **diagonals}
     for array in [*_export.amplitude_arrays(orbitals, t1, t2), *stored]:
