@@ -16,6 +16,7 @@
 #include "tce_tiles/tiles/wrapped_source.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/held_arrays.hpp"
+#include "tests/support/molecules.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// Methods with moments whose integrals are factors, whole arrays or blocks.
@@ -257,6 +258,13 @@ TEST_P(MomentsOf, BlocksAndWholeArraysAreTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Of, MomentsOf, ::testing::Values("lih_631g_rhf_df", "beh_sto3g_uhf_df", "beh_sto3g_rohf_df"),
                          [](const auto& test) { return std::string(test.param); });
+
+TEST(MomentsOfBlocks, NeedIntegralsOfFourVirtualOrbitals) {
+  const auto source = make_synthetic_source(closed_shell(3, 4));
+  CalculationOptions options = options_for();
+  options.methods = {ct};
+  expect_refusal([&] { calculate(*source, options); }, {"has no integrals of four virtual orbitals"});
+}
 
 /// Returns E(cT) and E(CR-CCSD(T)) of NWChem's files in a folder of tests/data/nwchem.
 std::vector<double> energies_of_nwchem(const std::string& folder) {
