@@ -69,7 +69,7 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
   if (family == Family::lambda) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
   if (asks_for(cr_cc23)) moments::require_arrays(input, std::array{ArrayKind::vvvv_diag});
   if (family == Family::gf) {
-    of_left_.emplace(moments::with_amplitudes(input, moments::arrays_of(*left)));
+    of_left_.emplace(moments::arrays_of(right, left));
     left_made_ = std::make_unique<MomentSource>(right, *of_left_, moments::left_moments_of_gf);
   }
 }

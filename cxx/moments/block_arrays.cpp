@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/box_pieces.hpp"
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/copy_box.hpp"
 #include "cxx/base/threads.hpp"
@@ -91,19 +92,20 @@ class Blocks {
     const Terms terms(contract_on_cores(threads), threads);
     for_tiles(of_c, of_b, of_b, [&](int c, int b, int d) {
       const Four some{size(c), particles, size(b), size(d)}, place = strides_of(some);
-      OwnedArray integrals({some.begin(), some.end()});
+      Buffer integrals = zeros(some);
       bool any = false;
       for (int e = space_.first(of_c); e < space_.last(of_c); ++e) {
-        double* const to = integrals.result().first + space_.offset_in_class(e) * place[1];
+        double* const to = integrals.data() + space_.offset_in_class(e) * place[1];
         any = copy_block(TensorKind::v2, {c, e, b, d}, direct, place, to) || any;
       }
       if (!any) return;
       const Four found{holes, size(c), size(b), size(d)};
-      OwnedArray products({found.begin(), found.end()});
-      terms.add(products.result(), "ke,cebd->kcbd", 1.0, ArrayView(t1.data(), {holes, particles}), integrals.view());
+      Buffer products = zeros(found);
+      terms.add(Result{products.data(), {found.begin(), found.end()}}, "ke,cebd->kcbd", 1.0,
+                ArrayView(t1.data(), {holes, particles}), ArrayView(integrals.data(), {some.begin(), some.end()}));
       double* const to = kvvv + space_.offset_in_class(c) * strides[1] + space_.offset_in_class(b) * strides[2] +
                          space_.offset_in_class(d);
-      copy_box(found, products.view().first, strides_of(found), to, strides, 1.0);
+      copy_box(found, products.data(), strides_of(found), to, strides, 1.0);
     });
   }
 
@@ -142,6 +144,7 @@ class Blocks {
     }
   }
 
+  static Buffer zeros(const Four& shape) { return Buffer::zeros(static_cast<std::size_t>(elements_of(shape))); }
   std::span<double> buffer(std::int64_t count) const {
     thread_local Buffer read;
     read.reserve(static_cast<std::size_t>(count));
@@ -184,13 +187,13 @@ class Blocks {
   void copy_diagonal(const FourTiles& tiles, const std::array<std::size_t, 2>& axes, std::int64_t row,
                      double* to) const {
     const Four count = sizes(tiles), strides = strides_of(count);
-    OwnedArray integrals({count.begin(), count.end()});
-    if (!copy_block(TensorKind::v2, tiles, direct, strides, integrals.result().first)) return;
+    Buffer integrals = zeros(count);
+    if (!copy_block(TensorKind::v2, tiles, direct, strides, integrals.data())) return;
     const std::int64_t b_stride = strides[axes[1]] + strides[3];
     const std::int64_t a_stride = strides[0] + strides[1] + strides[2] + strides[3] - b_stride;
     for (std::int64_t a = 0; a < count[axes[0]]; ++a) {
       for (std::int64_t b = 0; b < count[axes[1]]; ++b) {
-        to[a * row + b] = integrals.view().first[a * a_stride + b * b_stride];
+        to[a * row + b] = integrals.data()[a * a_stride + b * b_stride];
       }
     }
   }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
-#include "cxx/moments/factored_arrays.hpp"
 #include "cxx/moments/moment_arrays.hpp"
 #include "cxx/moments/moment_operands.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
@@ -200,7 +199,7 @@ std::shared_ptr<DenseInput> DressedInputs::left_of_gf() const {
 DenseInput with_amplitudes(const DenseInput& input, const DenseInput& amplitudes) {
   DenseInput result = input;
   result.arrays = std::make_shared<OtherAmplitudes>(input.arrays, amplitudes.arrays);
-  return result.factor_source != nullptr ? with_products_of_factors(result) : result;
+  return result;
 }
 
 std::shared_ptr<DenseInput> disconnected_input(const DenseInput& input, int threads, const Contract& contract) {

@@ -52,8 +52,7 @@ class DressedInputs {
   MomentOperands operands_;
 };
 
-/// Returns `input` with the amplitudes of another input, and with its kvvv, which is made here if `input` has factors.
-/// Both inputs must outlive the result.
+/// Returns `input` with the amplitudes of another input, and with its kvvv. Both inputs must outlive the result.
 DenseInput with_amplitudes(const DenseInput& input, const DenseInput& amplitudes);
 
 /// Returns `input` with c2 in the place of t2. The disconnected triples t1 c2 of a source of it are C3, the triples of

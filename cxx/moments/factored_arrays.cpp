@@ -41,8 +41,9 @@ class Products {
     const ArrayView ke(amplitudes.data(), {shape[0], shape[1]});
     std::fill_n(elements, kvvv.size(), 0.0);
     for_some_factors(spec.axes[1], spec.axes[2], [&](const ArrayView& ce, const ArrayView& bd, const Terms& terms) {
-      OwnedArray kc({ce.extents[0], shape[0], shape[1]});
-      terms.add(kc.result(), "ke,qce->qkc", 1.0, ke, ce);
+      Buffer memory = Buffer::zeros(static_cast<std::size_t>(ce.extents[0] * shape[0] * shape[1]));
+      const Result kc{memory.data(), {ce.extents[0], shape[0], shape[1]}};
+      terms.add(kc, "ke,qce->qkc", 1.0, ke, ce);
       terms.add(kvvv, "qkc,qbd->kcbd", 1.0, kc.view(), bd);
     });
   }
@@ -70,18 +71,20 @@ class Products {
     const Terms terms(contract_on_cores(threads), threads);
     for (std::int64_t begin = 0; begin < factors_->auxiliary(); begin += some) {
       const std::int64_t end = std::min(begin + some, factors_->auxiliary());
-      const OwnedArray of_first = factors(first, begin, end, threads);
-      const OwnedArray of_second = first == second ? OwnedArray() : factors(second, begin, end, threads);
-      use(of_first.view(), first == second ? of_first.view() : of_second.view(), terms);
+      const auto view = [&](const Buffer& factors, OrbitalClass of) {
+        return ArrayView(factors.data(), {end - begin, size(of), size(of)});
+      };
+      const Buffer of_first = factors(first, begin, end, threads);
+      const Buffer of_second = first == second ? Buffer() : factors(second, begin, end, threads);
+      use(view(of_first, first), view(first == second ? of_first : of_second, second), terms);
     }
   }
 
-  OwnedArray factors(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads) const {
-    const std::int64_t v = size(particles);
-    OwnedArray all({end - begin, v, v});
-    double* const to = all.result().first;
+  Buffer factors(OrbitalClass particles, std::int64_t begin, std::int64_t end, int threads) const {
+    const std::int64_t plane = size(particles) * size(particles);
+    Buffer all(static_cast<std::size_t>((end - begin) * plane));
     factors_->visit_vv(particles, begin, end, threads, [&](const FactorBand& band) {
-      std::copy_n(band.planes, band.count * v * v, to + (band.begin - begin) * v * v);
+      std::copy_n(band.planes, band.count * plane, all.data() + (band.begin - begin) * plane);
     });
     return all;
   }
@@ -113,6 +116,8 @@ DenseInput with_products_of_factors(const DenseInput& input) {
   }
   DenseInput result = input;
   result.arrays = std::move(arrays);
+  result.factors.clear();
+  result.factor_source = nullptr;
   return result;
 }
 

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <utility>
 
 #include "cxx/base/box_pieces.hpp"
 #include "cxx/base/buffer.hpp"
-#include "cxx/base/copy_box.hpp"
 #include "cxx/base/error.hpp"
 
 namespace trifuse::moments {
@@ -25,10 +23,6 @@ class MadeArray final : public DenseArray {
   std::span<const std::int64_t> shape() const override { return shape_; }
   bool is_integer() const override { return false; }
   Access access() const override { return Access::boxes; }
-  std::optional<StridedView> view() const override {
-    if (shape_.size() != 4) return std::nullopt;
-    return StridedView{elements(), strides_of({shape_[0], shape_[1], shape_[2], shape_[3]})};
-  }
   void read(std::span<const std::int64_t> offset, std::span<const std::int64_t> count,
             std::span<double> out) const override {
     if (std::equal(count.begin(), count.end(), shape_.begin(), shape_.end()) && !out.empty()) {
@@ -57,7 +51,7 @@ class MadeArray final : public DenseArray {
   const std::vector<std::int64_t> shape_;
   const MadeArrays::Make make_;
   mutable std::mutex mutex_;
-  mutable Buffer memory_;  ///< without memory before the first view
+  mutable Buffer memory_;  ///< without memory before a part is read
 };
 
 }

@@ -12,9 +12,9 @@
 
 namespace trifuse::moments {
 
-/// Dense arrays that are made when they are read, beside other ones. A made array is in memory as long as somebody has
-/// it and has asked for its view. DenseArray::read_all() makes its elements where the caller wants them, if they are
-/// not in memory.
+/// Dense arrays that are made when they are read, beside other ones. DenseArray::read_all() makes the elements where
+/// the caller wants them. A read of a part makes all elements, which are in memory from then on as long as somebody has
+/// the array.
 class MadeArrays final : public DenseArrays {
  public:
   /// Writes all elements of an array in C order. Only one thread at a time calls it for the same array.

@@ -11,10 +11,12 @@
 
 namespace trifuse::moments {
 
-/// Returns the dense arrays of a source. If it has factors, arrays that are made of them are added, see
+/// Returns the dense arrays of a source. If it has factors, the result has arrays that are made of them instead, see
 /// with_products_of_factors(). Of a source that has all blocks the arrays are those of arrays_of_blocks(). The source
 /// must outlive the result. Throws InputError if it has neither.
-DenseInput arrays_of(const TileSource& source);
+///
+/// `amplitudes`: a source whose amplitudes replace those of `source`, see with_amplitudes(); null: none.
+DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes = nullptr);
 /// Throws InputError if an array of these kinds, or the Fock matrix, is absent; the sentence names all that are.
 void require_arrays(const DenseInput& input, std::span<const ArrayKind> kinds);
 
