@@ -62,13 +62,14 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
   check(left);
   const Family family = family_of(methods_.front());
   if (family == Family::bare) return;
-  const DenseInput& input = moments::arrays_of(right);
+  const DenseInput& input = bare_arrays_.emplace(moments::arrays_of(right));
+  if (right.factors() != nullptr) bare_ = std::make_unique<moments::BareSource>(right);
   right_made_ = std::make_unique<MomentSource>(right, input, moments::right_moments);
   if (asks_for(cr_t)) disconnected_ = std::make_unique<MomentSource>(right, input, moments::disconnected_triples);
   if (family == Family::lambda) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
   if (asks_for(cr_cc23)) moments::require_arrays(input, std::array{ArrayKind::vvvv_diag});
   if (family == Family::gf) {
-    of_left_.emplace(moments::with_amplitudes(input, moments::arrays_of(*left)));
+    of_left_.emplace(moments::arrays_of(right, left));
     left_made_ = std::make_unique<MomentSource>(right, *of_left_, moments::left_moments_of_gf);
   }
 }
@@ -99,6 +100,7 @@ bool ChosenMethods::asks_for(TriplesMethod method) const {
 
 const TileSource* ChosenMethods::left_integrals() const {
   if (left_made_) return left_made_.get();
+  if (bare_) return bare_.get();
   return right_made_ ? &right_ : nullptr;
 }
 
@@ -163,7 +165,7 @@ double ChosenMethods::bytes() const {
 void ChosenMethods::make(int threads, const moments::Contract& contract) {
   if (!right_made_) return;
   const std::vector<std::string> integrals = {"oooo", "ovoo", "oovv", "ovov", "ovvv"};
-  const moments::DressedInputs inputs(moments::arrays_of(right_), integrals, threads, contract);
+  const moments::DressedInputs inputs(*bare_arrays_, integrals, threads, contract);
   right_made_->make(inputs);
   if (disconnected_) {
     disconnected_->make(inputs);

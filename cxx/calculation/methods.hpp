@@ -69,7 +69,9 @@ class ChosenMethods {
   const TileSource& right_;
   const TileSource* left_;
   SpinFormulation formulation_;
-  std::optional<DenseInput> of_left_;  ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
+  std::optional<DenseInput> bare_arrays_;      ///< of `right_`; nullopt: no method needs them
+  std::unique_ptr<moments::BareSource> bare_;  ///< of `right_`; null: `right_` has no factors
+  std::optional<DenseInput> of_left_;          ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
   std::unique_ptr<moments::MomentSource> right_made_, left_made_, disconnected_;  ///< null: not needed
   TripleDenominators tables_;
   double overlap_ = 0.0;

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "cxx/base/error.hpp"
+#include "cxx/moments/block_arrays.hpp"
+#include "cxx/moments/factored_arrays.hpp"
 #include "tce_tiles/dense/dense_tiles.hpp"
 
 namespace trifuse::moments {
@@ -33,14 +35,22 @@ double bytes_of(const DenseInput& input, const MomentSide& side) {
   return numbers * sizeof(double);
 }
 
+/// Returns the arrays of a source as they are. Throws as arrays_of().
+DenseInput own_arrays_of(const TileSource& source) {
+  if (const DenseInput* const input = dense_input_of(source)) return *input;
+  if (source.has_all_integrals()) return arrays_of_blocks(source);
+  throw InputError(
+      fmt::format("{} ({}) has no integrals of four virtual orbitals, from which methods with moments make their "
+                  "operands; use a dump or arrays.",
+                  source.info().path, source.info().format));
 }
 
-const DenseInput& arrays_of(const TileSource& source) {
-  const DenseInput* const input = dense_input_of(source);
-  if (input != nullptr) return *input;
-  throw InputError(fmt::format(
-      "{} ({}) has no whole arrays, from which methods with moments make their operands; use a dump or arrays.",
-      source.info().path, source.info().format));
+}
+
+DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes) {
+  DenseInput input = own_arrays_of(source);
+  if (amplitudes != nullptr) input = with_amplitudes(input, own_arrays_of(*amplitudes));
+  return input.factor_source != nullptr ? with_products_of_factors(input) : input;
 }
 
 void require_arrays(const DenseInput& input, std::span<const ArrayKind> kinds) {

@@ -11,8 +11,12 @@
 
 namespace trifuse::moments {
 
-/// Returns the arrays of a source. Throws InputError if it has no dense arrays.
-const DenseInput& arrays_of(const TileSource& source);
+/// Returns the dense arrays of a source. If it has factors, the result has arrays that are made of them instead, see
+/// with_products_of_factors(). Of a source that has all blocks the arrays are those of arrays_of_blocks(). The source
+/// must outlive the result. Throws InputError if it has neither.
+///
+/// `amplitudes`: a source whose amplitudes replace those of `source`, see with_amplitudes(); null: none.
+DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes = nullptr);
 /// Throws InputError if an array of these kinds, or the Fock matrix, is absent; the sentence names all that are.
 void require_arrays(const DenseInput& input, std::span<const ArrayKind> kinds);
 
@@ -25,6 +29,17 @@ extern const MomentSide right_moments;         ///< DressedInputs::right()
 extern const MomentSide left_moments;          ///< DressedInputs::left()
 extern const MomentSide disconnected_triples;  ///< DressedInputs::disconnected()
 extern const MomentSide left_moments_of_gf;    ///< DressedInputs::left_of_gf()
+
+/// A source of bare integrals without factors, because the other side has none. Blocks are made when they are read.
+class BareSource final : public WrappedSource {
+ public:
+  using WrappedSource::WrappedSource;
+
+ private:
+  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override {
+    source().read_block(tensor, tiles, block);
+  }
+};
 
 /// A source of one side of a method with moments. It has the orbitals of the source of bare integrals from the
 /// beginning. Its blocks can be read after make().
@@ -46,6 +61,7 @@ class MomentSource final : public WrappedSource, public OfDenseInput {
   bool has_integrals() const override { return true; }
   bool concurrent_reads() const override { return true; }
   bool has_exchange_integrals() const override { return false; }
+  bool has_all_integrals() const override { return false; }
 
  private:
   void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override;

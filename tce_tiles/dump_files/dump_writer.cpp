@@ -150,7 +150,7 @@ void Writer::choose_arrays() {
         arrays_.push_back(antisymmetrised_alternative(spec).value_or(spec));
       }
     }
-    if (dense != nullptr) {
+    if (dense != nullptr && !factors) {
       for (const ArraySpec& spec : present_for_moments(*dense->arrays, dense->header)) {
         copied_.push_back(open_array(*dense->arrays, dense->header, spec));
       }

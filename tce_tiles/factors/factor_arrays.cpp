@@ -17,6 +17,8 @@
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/factors/factor_bands.hpp"
 #include "tce_tiles/factors/factor_rows.hpp"
@@ -28,6 +30,11 @@ namespace {
 /// Returns true if factors have elements.
 bool has_rows(const DenseHeader& header, const FactorSpec& spec) {
   return header.size(spec.p) > 0 && header.size(spec.q) > 0;
+}
+
+/// Returns true if an array is not [p,q,r,s] = sum_Q B[Q,p,q] B[Q,r,s].
+bool contains_more_than_factors(ArrayKind kind) {
+  return kind == ArrayKind::kvvv || kind == ArrayKind::ladder || kind == ArrayKind::vvvv_diag;
 }
 
 /// An integral array [p,q,r,s] = sum_Q left[Q,p,q] right[Q,r,s].
@@ -46,18 +53,25 @@ class ArrayOfFactors final : public DenseArray {
     if (out.empty()) return;
     const auto lefts = left_->rows(nullptr), rights = right_->rows(nullptr);
     const std::int64_t auxiliary = left_->bands().auxiliary(), pairs = count[0] * count[1], width = count[2] * count[3];
-    thread_local Buffer all_left, some_left, some_right;
+    thread_local Buffer all_left, some_left;
     all_left.reserve(static_cast<std::size_t>(pairs * auxiliary));
+    double* const left = all_left.data();
     for (std::int64_t p = 0; p < count[0]; ++p) {
       const double* const rows = lefts->rows(offset[0] + p, offset[1], count[1], some_left);
-      std::copy_n(rows, count[1] * auxiliary, all_left.data() + p * count[1] * auxiliary);
+      std::copy_n(rows, count[1] * auxiliary, left + p * count[1] * auxiliary);
     }
+    // Blocks are read by several threads at the same time, and whole arrays by one.
+    constexpr double most_of_one_thread = 1e9;
+    const double operations = 2.0 * static_cast<double>(pairs * width) * static_cast<double>(auxiliary);
+    const int threads = operations > most_of_one_thread ? available_threads() : 1;
     std::fill(out.begin(), out.end(), 0.0);
-    for (std::int64_t r = 0; r < count[2]; ++r) {
+    share_in_turns(static_cast<std::size_t>(count[2]), threads, [&](std::size_t n) {
+      thread_local Buffer some_right;
+      const auto r = static_cast<std::int64_t>(n);
       const double* const rows = rights->rows(offset[2] + r, offset[3], count[3], some_right);
-      multiply_add(false, true, pairs, count[3], auxiliary, 1.0, all_left.data(), auxiliary, rows, auxiliary,
+      multiply_add(false, true, pairs, count[3], auxiliary, 1.0, left, auxiliary, rows, auxiliary,
                    out.data() + r * count[3], width);
-    }
+    });
   }
 
  private:
@@ -75,7 +89,9 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
     for (const FactorSpec& spec : factor_arrays(header_.restricted)) {
       if (has_rows(header_, spec)) factors_.emplace(Pair(spec.p, spec.q), open_factors(spec));
     }
-    for (const ArraySpec& spec : all_integrals()) names_.emplace(spec.name, spec);
+    for (const ArraySpec& spec : all_integrals()) {
+      if (!contains_more_than_factors(spec.kind)) names_.emplace(spec.name, spec);
+    }
   }
 
   const std::string& path() const override { return arrays_->path(); }
@@ -163,7 +179,9 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
 
   std::vector<ArraySpec> all_integrals() const {
     std::vector<ArraySpec> all = integral_arrays(header_.restricted);
-    for (const ArraySpec& spec : exchange_arrays(header_.restricted)) all.push_back(spec);
+    for (const auto& more : {exchange_arrays(header_.restricted), moment_arrays(header_.restricted)}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
     return all;
   }
 
@@ -179,9 +197,7 @@ class ArraysOfFactors final : public DenseArrays, public FactorSource {
   }
 
   void refuse_stored_integrals() const {
-    std::vector<ArraySpec> refused = all_integrals();
-    for (const ArraySpec& spec : moment_arrays(header_.restricted)) refused.push_back(spec);
-    for (const ArraySpec& spec : refused) {
+    for (const ArraySpec& spec : all_integrals()) {
       for (const auto& form : {std::optional(spec), antisymmetrised_alternative(spec)}) {
         if (!form || !arrays_->has(form->name)) continue;
         throw InputError(fmt::format("{}: there are factors and also the integrals '{}'; {} only one of them.",

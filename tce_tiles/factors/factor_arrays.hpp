@@ -6,7 +6,7 @@
 /// tce_tiles/docs/dump-format.md.
 namespace trifuse {
 
-/// If the input has factors, adds the integral arrays ovvv, ovoo, ovov and oovv to its arrays, and sets
+/// If the input has factors, adds the integral arrays ovvv, ovoo, ovov, oovv and oooo to its arrays, and sets
 /// `factor_source`. The elements of the integral arrays are computed from the factors when they are read. The first
 /// read of an element takes the two factors of its array into memory, packed: naux (o(o+1)/2 + ov) doubles for each
 /// spin, and naux v(v+1)/2 for ovvv and oovv. FactorSource::acquire_factors() says when they leave the memory. A read

@@ -30,6 +30,7 @@ class NwchemTensorSource final : public TileSource {
   bool has_integrals() const override { return v2_.has_value(); }
   bool has_fock() const override { return f1_ != nullptr; }
   bool has_exchange_integrals() const override { return has_integrals(); }
+  bool has_all_integrals() const override { return has_integrals(); }
   bool stores_spin_cases_of_v2() const override { return v2_ && v2_->storage() == V2Storage::spin_orbital; }
 
   void read_fock(int g6, int g5, std::span<double> block) const override;

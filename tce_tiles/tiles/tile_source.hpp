@@ -86,6 +86,8 @@ class TileSource {
   /// spins alpha, beta, alpha, beta; other references have them for four equal spins. Triples do not need them. The
   /// equation of the single excitations does.
   virtual bool has_exchange_integrals() const { return false; }
+  /// Returns true if `read_v2` delivers all blocks, also those of four holes and of four particles.
+  virtual bool has_all_integrals() const { return false; }
   /// Returns true if several threads may read at the same time. Otherwise only one thread may read at a time.
   virtual bool concurrent_reads() const { return false; }
   /// Returns true if every block can be derived from the blocks whose tiles have the spins alpha, beta, alpha, beta.

@@ -37,6 +37,7 @@ class WrappedSource : public UniformSource {
   bool has_integrals() const override { return source_.has_integrals(); }
   bool has_fock() const override { return source_.has_fock(); }
   bool has_exchange_integrals() const override { return source_.has_exchange_integrals(); }
+  bool has_all_integrals() const override { return source_.has_all_integrals(); }
   bool concurrent_reads() const override { return source_.concurrent_reads(); }
   bool opposite_spin_blocks_suffice() const override { return source_.opposite_spin_blocks_suffice(); }
   bool stores_spin_cases_of_v2() const override { return source_.stores_spin_cases_of_v2(); }

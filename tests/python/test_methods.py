@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pyscf.cc
 from pyscf import lib, scf
-from pyscf.cc import ccsd, rccsd, uccsd
+from pyscf.cc import rccsd
 
 import trifuse
 import trifuse.pyscf
@@ -43,6 +43,12 @@ TOLERANCE = 1e-9
 def amplitudes(name, spin=0, basis="6-31g", **options):
     kind = scf.UHF if spin else scf.RHF
     return solved(pyscf.cc.CCSD(mean_field(kind, ATOMS[name], basis, spin=spin, unit="bohr"), **options))
+
+
+def fitted(name, spin):
+    """A density-fitted CCSD of a molecule."""
+    kind = scf.UHF if spin else scf.RHF
+    return solved(pyscf.cc.CCSD(mean_field(lambda mol: kind(mol).density_fit(), ATOMS[name], spin=spin, unit="bohr")))
 
 
 def arrays_of(name):
@@ -106,7 +112,7 @@ class Arrays(Case):
         arrays, _, _ = arrays_of("h2o_631g_rhf.h5")
         for name in ("oooo", "kvvv", "oovv", "fock"):
             arrays.pop(name)
-        self.assert_refused(trifuse.InputError, "lacks oovv, oooo, kvvv, fock, which the methods ct, cr-t, 2t and cr-cc23 need",
+        self.assert_refused(trifuse.InputError, "lacks oovv, oooo, kvvv, fock, which methods with moments of CCSD need",
                             trifuse.triples, **arrays, method="ct")
         arrays, _, _ = arrays_of("random_uhf.h5")
         for name in ("oovv_bbaa", "oooo_aabb", "kvvv_bbbb"):
@@ -115,15 +121,28 @@ class Arrays(Case):
                             method="ct", check=False)
 
     def test_other_integrals(self):
-        for path in (DATA / "dumps" / "lih_631g_rhf_df.h5", DATA / "nwchem" / "h2o_631g_c1_rhf_t5_2eorb"):
-            self.assert_refused(trifuse.InputError, f"{path.name} .* has no whole arrays of integrals", trifuse.run, path, method="ct")
+        """Factors are those of the integrals that PySCF would make, and the files of NWChem have all classes of integrals."""
+        for spin, name in ((0, "h2o"), (1, "oh")):
+            cc = fitted(name, spin)
+            with tempfile.TemporaryDirectory() as folder:
+                paths = [os.path.join(folder, each) for each in ("factors.h5", "whole.h5")]
+                for path, factors in zip(paths, (True, False)):
+                    write_dump(cc, path, moments=True, factors=factors)
+                found, expected = (trifuse.run(path, method="ct,cr-t", device="cpu").by_method for path in paths)
+                for method, energies in expected.items():
+                    self.assertLess(abs(found[method].e_t - energies.e_t), 1e-12)
+        cc = solved(pyscf.cc.CCSD(mean_field(scf.RHF, "O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587")))
+        expected = trifuse.pyscf.triples(cc, method="ct,cr-t").by_method
+        found = trifuse.run(DATA / "nwchem" / "h2o_631g_c1_rhf_t5_2eorb", method="ct,cr-t", device="cpu").by_method
+        for method, energies in expected.items():
+            self.assertLess(abs(found[method].e_t - energies.e_t), TOLERANCE)
 
     def test_methods_that_do_not_fit(self):
         _, left, _ = arrays_of("h2o_631g_rhf.h5")
         for method, sentence in (
                 ("2t", "need Lambda amplitudes on the left side"), ("cr-cc23", "need Lambda amplitudes on the left side"),
                 ("reg-t", "needs regularised amplitudes on the left side"), ("ct,2t", "methods with the same operands"),
-                (["t", "ct"], "methods with the same operands"), ("tt", "method is \"tt\"; it must be t, ct, cr-t, 2t, cr-cc23 or reg-t"),
+                (["t", "ct"], "methods with the same operands"), ("tt", "method is \"tt\"; it must be t, ct, cr-t, 2t, cr-cc23, reg-t or reg-gf-t"),
                 ([], "method is \"\"; it must be"), (3, "method is 3, but it must be a text")):
             self.assert_refused(trifuse.UsageError, sentence, trifuse.run, MOMENTS, method=method)
         arrays, left, _ = arrays_of("h2o_631g_rhf.h5")
@@ -170,14 +189,19 @@ class Objects(Case):
             self.assertLess(abs(trifuse.pyscf.ccsd_t(cc, eris=eris, method="ct") - ENERGIES[name][0]), TOLERANCE)
 
     def test_density_fitting(self):
-        """The products of the factors are PySCF's own whole integrals."""
-        for kind, module, name, spin in ((scf.RHF, ccsd, "h2o", 0), (scf.UHF, uccsd, "oh", 1)):
-            cc = solved(pyscf.cc.CCSD(mean_field(lambda mol, kind=kind: kind(mol).density_fit(), ATOMS[name], spin=spin, unit="bohr")))
-            whole = module._make_df_eris_outcore(cc)
-            found = trifuse.pyscf.ccsd_t(cc, method="ct")
-            self.assertLess(abs(found - trifuse.pyscf.ccsd_t(cc, eris=whole, method="ct")), 1e-12)
-            self.assertLess(abs(found - ENERGIES[name][0]), 2e-5)
-            trifuse.pyscf.ccsd_t(cc, method="2t")
+        """The factors are passed. The products of the factors are PySCF's own whole integrals."""
+        for name, spin in (("h2o", 0), ("oh", 1)):
+            cc = fitted(name, spin)
+            for method in ("ct", "2t"):
+                found = trifuse.pyscf.ccsd_t(cc, method=method)
+                with tempfile.TemporaryDirectory() as folder:
+                    path, left = os.path.join(folder, "whole.h5"), os.path.join(folder, "lambda.h5")
+                    write_dump(cc, path, moments=True, factors=False)
+                    if method == "2t":
+                        write_lambda_dump(cc, left)
+                    result = trifuse.run(path, left=left if method == "2t" else None, method=method, device="cpu")
+                self.assertLess(abs(found - result.e_t), 1e-12)
+            self.assertLess(abs(trifuse.pyscf.ccsd_t(cc, method="ct") - ENERGIES[name][0]), 2e-5)
 
     def test_messages(self):
         cc = amplitudes("h2o")

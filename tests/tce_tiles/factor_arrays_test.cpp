@@ -102,7 +102,8 @@ TEST_F(ArraysFromFactors, EveryBoxIsTheSumOfProducts) {
     } cases[] = {{"ovvv", {occupied, virtuals, virtuals, virtuals}, ov_, vv_},
                  {"ovoo", {occupied, virtuals, occupied, occupied}, ov_, oo_},
                  {"ovov", {occupied, virtuals, occupied, virtuals}, ov_, ov_},
-                 {"oovv", {occupied, occupied, virtuals, virtuals}, oo_, vv_}};
+                 {"oovv", {occupied, occupied, virtuals, virtuals}, oo_, vv_},
+                 {"oooo", {occupied, occupied, occupied, occupied}, oo_, oo_}};
     for (const auto& [name, shape, left, right] : cases) {
       ASSERT_TRUE(all.arrays->has(name));
       const auto array = all.arrays->array(name);

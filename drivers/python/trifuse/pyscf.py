@@ -63,8 +63,8 @@ def triples(
         Integrals of mycc.ao2mo(). Default: they are transformed here, once. Datasets of HDF5 are read box by box.
     method
         As in `trifuse.triples`. ct, cr-t, 2t and cr-cc23 need kvvv, the integrals of four virtual orbitals times t1, which is
-        made here in temporary files; with density fitting it is made of the factors, and (ia|bc) is used. 2t and cr-cc23
-        imply left="lambda".
+        made here in temporary files. With density fitting the run makes all arrays from the factors. 2t and cr-cc23 imply
+        left="lambda".
     left
         Left amplitudes. "lambda": those of mycc.l1 and mycc.l2, for Lambda-CCSD(T); the Lambda equations are solved if
         this has not been done. An object of solve_regularized_ccsd: two-sided Reg-CCSD(T). Default: the right ones.
@@ -101,7 +101,7 @@ def triples(
         given = eris is not None
         if given:
             _export.check_integrals(mycc, eris, True)
-        if moments or not _export.is_density_fitted(mycc):
+        if not _export.is_density_fitted(mycc):
             eris = _integrals(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own, log if moments else None)
         checks = truth("check", options.get("check", True)) and not truth("trust_input", options.get("trust_input", False))
@@ -285,9 +285,9 @@ def _integrals(mycc: Any, eris: Any) -> Any:
 def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> tuple[Amplitudes, Any]:
     """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump.
 
-    `moments`: a logger if the arrays for dressed moments are needed, too, which are made of integrals; else None.
+    `moments`: a logger if the arrays for dressed moments are needed, too, which the factors give; else None.
     """
-    fitted = moments is None and _export.is_density_fitted(mycc)
+    fitted = _export.is_density_fitted(mycc)
     if eris is None:
         eris = _export.fock_only(mycc)
     _export.check_integrals(mycc, eris, fitted)
@@ -298,9 +298,11 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> t
     factors = _export.factor_arrays(mycc, orbitals, eris) if fitted else {}
     stored = [] if fitted else _export.integral_arrays(orbitals, eris)
     if moments is not None:
+        of_kvvv, dressed = (size / 1e6 for size in _export.moment_bytes(orbitals))
+        moments.info("%s%.4g MB of dressed integrals of each side in memory",
+                     "" if fitted else f"{of_kvvv:.4g} MB of kvvv in temporary files, ", dressed)
+    if moments is not None and not fitted:
         _export.check_moment_integrals(orbitals, eris)
-        moments.info("%.4g MB of kvvv in temporary files, %.4g MB of dressed integrals of each side in memory",
-                     *(size / 1e6 for size in _export.moment_bytes(orbitals)))
         more, diagonals = _export.moment_arrays(mycc, orbitals, eris, t1, t2)
         stored, arrays = [*stored, *more], {**arrays, **diagonals}
     for array in [*_export.amplitude_arrays(orbitals, t1, t2), *stored]:
