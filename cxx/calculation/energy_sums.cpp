@@ -1,9 +1,13 @@
 #include "cxx/calculation/energy_sums.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
+
+#include "cxx/triples/energy.hpp"
 
 namespace trifuse {
 
@@ -24,6 +28,30 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
   }
 }
 
+/// Returns the range of the denominators of an energy.
+DenominatorRange range_of_denominators(const CalculationState& state, const NamedEnergy& energy) {
+  const Quotient& quotient = state.problem.quotients[energy.quotient];
+  if (quotient.of_tables()) return state.methods->range_of(quotient.denominator);
+  const double largest = state.largest_denominator - denominator_shift(quotient.omega2);
+  return {std::abs(largest), largest};  // all are negative
+}
+
+}
+
+std::string warning_of_denominators(const CalculationState& state) {
+  constexpr double near_zero = 0.05;
+  std::string names;
+  bool positive = false;
+  for (const NamedEnergy& energy : state.energies) {
+    if (!state.problem.quotients[energy.quotient].of_tables()) continue;  // a run refuses the others
+    const auto [smallest, largest] = range_of_denominators(state, energy);
+    if (smallest >= near_zero && largest < 0.0) continue;
+    names += fmt::format("{}{} (down to {:.4f} hartree)", names.empty() ? "" : ", ", energy.method, smallest);
+    positive = positive || largest > 0.0;
+  }
+  if (names.empty()) return names;
+  return fmt::format("Denominators come near 0{}: of {}. Such an energy is not reliable.",
+                     positive ? ", and some are positive" : "", names);
 }
 
 Energies error_bar_of(const NamedEnergy& named, const TriplesEnergy& energy, std::span<const Energies> bars) {
@@ -34,8 +62,8 @@ Energies error_bar_of(const NamedEnergy& named, const TriplesEnergy& energy, std
   const auto divided = [](double bar_of_sum, double value, double overlap, double bar_of_overlap) {
     return (bar_of_sum + std::abs(value) * bar_of_overlap) / std::abs(overlap);
   };
-  return {divided(bar.e_bracket_t, energy.total.e_bracket_t, energy.overlap.e_bracket_t, of_overlap.e_bracket_t),
-          divided(bar.e_paren_t, energy.total.e_paren_t, energy.overlap.e_paren_t, of_overlap.e_paren_t)};
+  return {divided(bar.e_bracket_t, energy.total.e_bracket_t, energy.overlap->e_bracket_t, of_overlap.e_bracket_t),
+          divided(bar.e_paren_t, energy.total.e_paren_t, energy.overlap->e_paren_t, of_overlap.e_paren_t)};
 }
 
 std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span<const TaskEnergy> energies) {
@@ -52,6 +80,8 @@ std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span
     TriplesEnergy energy;
     energy.omega2 = quotients[named.quotient].omega2;
     energy.method = named.method;
+    energy.has_tables = quotients[named.quotient].of_tables();
+    energy.smallest_denominator = range_of_denominators(state, named).smallest;
     energy.spin_cases = sums_of(named.quotient);
     if (named.disconnected) {
       const SpinCases others = sums_of(*named.disconnected);
@@ -60,12 +90,13 @@ std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span
     }
     if (named.overlap) {
       const double of_doubles = 1.0 + state.methods->overlap();
-      energy.overlap = {of_doubles, of_doubles};
-      for (const Energies& of_case : sums_of(*named.overlap)) energy.overlap += of_case;
+      Energies overlap{of_doubles, of_doubles};
+      for (const Energies& of_case : sums_of(*named.overlap)) overlap += of_case;
       for (Energies& of_case : energy.spin_cases) {
-        of_case.e_bracket_t /= energy.overlap.e_bracket_t;
-        of_case.e_paren_t /= energy.overlap.e_paren_t;
+        of_case.e_bracket_t /= overlap.e_bracket_t;
+        of_case.e_paren_t /= overlap.e_paren_t;
       }
+      energy.overlap = overlap;
     }
     for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
     energy.uncorrected = energy.total;

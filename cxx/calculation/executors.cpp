@@ -10,6 +10,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/cuda/contraction/host_contraction.hpp"
+#include "cxx/moments/shared_contractions.hpp"
 
 namespace trifuse {
 
@@ -32,7 +33,10 @@ moments::Contract contraction_of(const CalculationState& state) {
 
 void make_sources(const CalculationState& state, const std::atomic<bool>* stop) {
   const OpenMpThreads threads(state.reading_threads());
-  run_collectively(state.communicator, [&] { state.methods->make(state.memory.threads, contraction_of(state)); });
+  constexpr double large = 1e9;  // operations that take longer than the exchange of the parts
+  moments::share_contractions(state.communicator, contraction_of(state), large, [&](const moments::Contract& contract) {
+    state.methods->make(state.memory.threads, contract);
+  });
   state.orbitals.rotate(state.communicator, stop);
 }
 

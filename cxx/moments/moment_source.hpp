@@ -38,6 +38,9 @@ class MomentSource final : public WrappedSource {
   void make(const DressedInputs& inputs);
   /// Returns the size of the dressed integrals, bytes.
   double bytes() const { return bytes_; }
+  /// Returns the arrays besides those of source() of which operands and tables are made. Arrays that are absent
+  /// although not needed are left out.
+  std::vector<std::shared_ptr<const DenseArray>> other_arrays() const;
 
   const TileSpace& tiles() const override { return tiles_; }
   bool has_fock() const override { return true; }
@@ -49,6 +52,7 @@ class MomentSource final : public WrappedSource {
   void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override;
 
   const MomentSide& side_;
+  DenseInput input_;
   double bytes_;
   TileSpace tiles_;
   std::unique_ptr<DenseSource> made_;  ///< null before make()

@@ -28,7 +28,7 @@ from .calculation import (check_converged, check_supported, convergence_of, conv
 from .checksums import seal, verify_seal
 from .dump_file import new_dump
 from .errors import ExportError, NotSupported
-from .moments import check_moment_integrals, moment_arrays, moment_bytes
+from .moments import check_moment_integrals, moment_arrays, moment_bytes, product_arrays
 from .orbitals import NON_CANONICAL, coupling_within_spaces, fock_matrices, orbital_numbers, orbitals_of, rohf_warning
 from .regularized import omega2_of, solve_regularized_ccsd
 from .write_dumps import write_dump, write_lambda_dump, write_left_dump

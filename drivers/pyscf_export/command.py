@@ -174,7 +174,8 @@ def _run(options):
         reg = solve_regularized_ccsd(mycc, options.omega2, eris=eris)
         if not reg.converged:
             raise RuntimeError(f"the regularised CCSD (omega2 = {options.omega2:g}) did not converge.")
-        write_left_dump(reg, options.left, overwrite=options.overwrite)
+        write_left_dump(reg, options.left, overwrite=options.overwrite, eris=eris,
+                        moments=options.moments and options.density_fit is None)
         print(f"E(Reg-CCSD) correlation{reg.e_corr:20.12f}")
         print(f"left-hand dump         {options.left}")
     if options.lambda_dump:
