@@ -40,7 +40,11 @@ class AsLambda final : public WrappedSource {
 
 class CalculationWithMoments : public ::testing::Test {
  protected:
-  std::unique_ptr<TileSource> source = open_source({TRIFUSE_TEST_DATA "/dumps/hf_160_631g_rhf_moments.h5"});
+  std::unique_ptr<TileSource> source = [] {
+    NwchemLocation location;
+    location.prefix = TRIFUSE_TEST_DATA "/dumps/hf_160_631g_rhf_moments.h5";
+    return open_source(location);
+  }();
   AsLambda lambda{*source};
   CalculationOptions options_of(std::vector<TriplesMethod> methods, int threads = 1) const {
     CalculationOptions options = options_for({}, 4);

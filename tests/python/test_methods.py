@@ -113,7 +113,7 @@ class Arrays(Case):
         arrays, _, _ = arrays_of("h2o_631g_rhf.h5")
         for name in ("oooo", "kvvv", "oovv", "fock"):
             arrays.pop(name)
-        self.assert_refused(trifuse.InputError, "lacks oovv, oooo, kvvv, fock, which the methods ct, cr-t, 2t and cr-cc23 need",
+        self.assert_refused(trifuse.InputError, "lacks oovv, oooo, kvvv, fock, which methods with moments of CCSD need",
                             trifuse.triples, **arrays, method="ct")
         arrays, _, _ = arrays_of("random_uhf.h5")
         for name in ("oovv_bbaa", "oooo_aabb", "kvvv_bbbb"):
@@ -123,7 +123,7 @@ class Arrays(Case):
 
     def test_other_integrals(self):
         for path in (DATA / "dumps" / "lih_631g_rhf_df.h5", DATA / "nwchem" / "h2o_631g_c1_rhf_t5_2eorb"):
-            self.assert_refused(trifuse.InputError, f"{path.name} .* has no whole arrays of integrals", trifuse.run, path, method="ct")
+            self.assert_refused(trifuse.InputError, f"{path.name} .*(has no whole arrays|lacks oooo, kvvv)", trifuse.run, path, method="ct")
 
     def test_methods_that_do_not_fit(self):
         _, left, _ = arrays_of("h2o_631g_rhf.h5")
@@ -154,7 +154,9 @@ class Objects(Case):
         degenerate = any("degenerate orbitals of one symmetry" in warning for warning in result.warnings)
         self.assertEqual(degenerate, name in ("f2", "hf"))
         for variant, energy in zip(VARIANTS, variants):
-            self.assertLess(abs(result.by_method[variant].e_t - energy), TOLERANCE, variant)
+            # Other orbitals pi of a linear molecule give another energy.
+            tolerance = 5e-5 if degenerate and variant != VARIANTS[0] else TOLERANCE
+            self.assertLess(abs(result.by_method[variant].e_t - energy), tolerance, variant)
         found = {each["method"]: each["smallest_denominator"] for each in result.to_dict()["energies"]}
         self.assertEqual(set(found), {A, *VARIANTS})
         self.assertGreater(min(found.values()), 0.5)
