@@ -109,6 +109,17 @@ class Arrays(Case):
         self.assertLess(abs(result.e_t + 0.0029762904945657438), TOLERANCE)
         self.assertLess(abs(result.energies[1].e_t), abs(result.e_t))
 
+    def test_journal(self):
+        arrays, _, _ = arrays_of("h2o_631g_rhf.h5")
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"method": "ct", "journal": os.path.join(folder, "journal"), "check": False, "tile_size": 4}
+            first = trifuse.triples(**arrays, threads=1, **options)
+            again = trifuse.triples(**arrays, threads=2, **options)
+            tasks = again.to_dict()["tasks"]
+            self.assertEqual((again.e_t, tasks["from_journal"]), (first.e_t, tasks["total"]))
+            arrays["kvvv"] = arrays["kvvv"] + 1e-9
+            self.assert_refused(trifuse.UsageError, "belongs to a calculation with other input", trifuse.triples, **arrays, **options)
+
     def test_absent_arrays(self):
         arrays, _, _ = arrays_of("h2o_631g_rhf.h5")
         for name in ("oooo", "kvvv", "oovv", "fock"):
