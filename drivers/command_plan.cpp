@@ -68,14 +68,7 @@ struct PlanCommand {
     Problem problem;
     problem.right = molecule.get();
     problem.formulation = formulation_of(*molecule);
-    const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
-    if (needs.left_amplitudes) problem.left = molecule.get();
-    if (needs.moments > 0) {
-      if (molecule->factors() != nullptr)
-        throw UsageError(
-            "Methods with moments need whole integrals; leave --factors out, or give a dump of integrals.");
-      problem.left_integrals = molecule.get();
-    }
+    const NeedsOfMethods needs = add_sides(problem);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
@@ -164,6 +157,17 @@ struct PlanCommand {
       throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
     }
     return options.formulation.value_or(default_formulation(molecule.tiles()));
+  }
+
+  /// Adds the left side of the methods to a problem. Returns what they need.
+  NeedsOfMethods add_sides(Problem& problem) const {
+    const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
+    if (needs.left_amplitudes) problem.left = problem.right;
+    if (needs.moments == 0) return needs;
+    if (problem.right->factors() != nullptr)
+      throw UsageError("Methods with moments need whole integrals; leave --factors out, or give a dump of integrals.");
+    problem.left_integrals = problem.right;
+    return needs;
   }
 
   /// Returns the tiles of a run, on GPUs or on cores. `size`: value of --tile-size.

@@ -9,34 +9,49 @@
 #include "cxx/calculation/devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
-#include "cxx/cuda/contraction/host_contraction.hpp"
+#include "cxx/cuda/contraction/device_workplace.hpp"
 #include "cxx/moments/shared_contractions.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Returns what computes the contractions that make operands: the GPUs the large ones, the cores the others.
+/// Returns what computes the contractions that make operands.
 moments::Contract contraction_of(const CalculationState& state) {
   const int threads = state.memory.threads;
-  const moments::Contract on_cores = moments::contract_on_cores(threads);
-  if (state.options.executor != ExecutorKind::cuda || state.options.devices.empty()) return on_cores;
-  return [on_cores, threads, devices = state.options.devices](
-             const contraction::Contraction& contraction, double factor, const double* a, const double* b, double* c) {
-    constexpr double large = 1e10;  // operations that take longer than the way to a GPU and back
-    if (contraction::operations(contraction) < large) return on_cores(contraction, factor, a, b, c);
-    contraction::HostContraction(contraction, devices, 0, threads).run(factor, a, b, 1.0, c);
-  };
+  if (state.options.executor != ExecutorKind::cuda || state.options.devices.empty())
+    return moments::contract_on_cores(threads);
+  return contraction::device_as_workplace(state.options.devices.front(), threads);
+}
+
+/// Makes the operands of the methods. Ranks on cores share the large contractions. A rank with a GPU makes its operands
+/// alone, because an exchange takes longer than a GPU computes. Collective if there is a communicator.
+void make_operands(const CalculationState& state) {
+  const int threads = state.memory.threads;
+  Communicator* const communicator = state.communicator;
+  if (communicator != nullptr && communicator->size() > 1 && state.methods->bytes() > 0.0) {
+    const double mine[] = {static_cast<double>(threads), state.options.executor == ExecutorKind::cuda ? 1.0 : 0.0};
+    const std::vector<double> all = allgather(*communicator, mine);
+    double fewest = mine[0], gpus = 0.0;
+    for (std::size_t n = 0; n < all.size(); n += 2) {
+      fewest = std::min(fewest, all[n]);
+      gpus += all[n + 1];
+    }
+    if (gpus == 0.0) {
+      const auto worth = moments::worth_sharing(static_cast<int>(fewest), communicator->size());
+      return moments::share_contractions(
+          *communicator, contraction_of(state), worth,
+          [&](const moments::Contract& shared) { state.methods->make(threads, shared); });
+    }
+  }
+  run_collectively(communicator, [&] { state.methods->make(threads, contraction_of(state)); });
 }
 
 }
 
 void make_sources(const CalculationState& state, const std::atomic<bool>* stop) {
   const OpenMpThreads threads(state.reading_threads());
-  constexpr double large = 1e9;  // operations that take longer than the exchange of the parts
-  moments::share_contractions(state.communicator, contraction_of(state), large, [&](const moments::Contract& contract) {
-    state.methods->make(state.memory.threads, contract);
-  });
+  make_operands(state);
   state.orbitals.rotate(state.communicator, stop);
 }
 

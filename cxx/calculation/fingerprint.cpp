@@ -13,7 +13,6 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/moments/moment_source.hpp"
-#include "tce_tiles/dense/dense_arrays.hpp"
 #include "tce_tiles/factors/factors_of_ranks.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
 #include "tce_tiles/tiles/factor_source.hpp"

@@ -75,7 +75,7 @@ const MomentSide left_moments_of_gf = {right_moments.integrals, &DressedInputs::
 MomentSource::MomentSource(const TileSource& bare, const DenseInput& input, const MomentSide& side)
     : WrappedSource(bare),
       side_(side),
-      input_(input),
+      bare_(input),
       bytes_(bytes_of(input, side)),
       tiles_(open_dense(std::make_shared<DenseInput>(input), dense_hole_tile, dense_particle_tile)->tiles()) {
   require_arrays(input, side.integrals);
@@ -84,9 +84,9 @@ MomentSource::MomentSource(const TileSource& bare, const DenseInput& input, cons
 std::vector<std::shared_ptr<const DenseArray>> MomentSource::other_arrays() const {
   std::vector<std::shared_ptr<const DenseArray>> found;
   const auto add = [&](const std::string& name) {
-    if (input_.arrays->has(name)) found.push_back(input_.arrays->array(name));
+    if (bare_.arrays->has(name)) found.push_back(bare_.arrays->array(name));
   };
-  const bool restricted = input_.header.restricted;
+  const bool restricted = bare_.header.restricted;
   for (const ArrayKind kind : {ArrayKind::oovv, ArrayKind::oooo, ArrayKind::kvvv, ArrayKind::vvvv_diag}) {
     for_each_spec(kind, restricted, [&](const ArraySpec& spec) {
       add(spec.name);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/moments/dressed_input.hpp"
+#include "tce_tiles/dense/dense_arrays.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/dense/dense_source.hpp"
 #include "tce_tiles/tiles/wrapped_source.hpp"
@@ -28,9 +29,9 @@ extern const MomentSide left_moments_of_gf;    ///< DressedInputs::left_of_gf()
 
 /// A source of one side of a method with moments. It has the orbitals of the source of bare integrals from the
 /// beginning. Its blocks can be read after make().
-class MomentSource final : public WrappedSource {
+class MomentSource final : public WrappedSource, public OfDenseInput {
  public:
-  /// `bare`: a source of `input`, or one with the same orbitals; must outlive this object. Throws InputError as
+  /// `bare`: a source of `input`, or one with the same orbitals; both must outlive this object. Throws InputError as
   /// require_arrays().
   MomentSource(const TileSource& bare, const DenseInput& input, const MomentSide& side);
 
@@ -42,6 +43,8 @@ class MomentSource final : public WrappedSource {
   /// although not needed are left out.
   std::vector<std::shared_ptr<const DenseArray>> other_arrays() const;
 
+  /// The dressed arrays; before make() the bare ones.
+  const DenseInput& input() const override { return made_ != nullptr ? made_->input() : bare_; }
   const TileSpace& tiles() const override { return tiles_; }
   bool has_fock() const override { return true; }
   bool has_integrals() const override { return true; }
@@ -52,7 +55,7 @@ class MomentSource final : public WrappedSource {
   void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override;
 
   const MomentSide& side_;
-  DenseInput input_;
+  const DenseInput& bare_;
   double bytes_;
   TileSpace tiles_;
   std::unique_ptr<DenseSource> made_;  ///< null before make()

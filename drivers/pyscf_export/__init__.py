@@ -41,5 +41,5 @@ __all__ = [
     "NON_CANONICAL", "NotSupported", "amplitude_arrays", "check_converged", "check_integrals", "check_moment_integrals",
     "check_supported", "checked_amplitudes", "convergence_of", "convergence_of_lambda", "coupling_within_spaces", "factor_arrays", "fock_matrices",
     "fock_only", "integral_arrays", "integrals_of_energy", "is_density_fitted", "is_periodic", "new_dump", "omega2_of",
-    "moment_arrays", "moment_bytes", "orbital_numbers", "orbitals_of", "provenance", "rohf_warning", "scf_warning", "solved_lambda", "with_real_orbitals",
+    "moment_arrays", "moment_bytes", "orbital_numbers", "orbitals_of", "product_arrays", "provenance", "rohf_warning", "scf_warning", "solved_lambda", "with_real_orbitals",
 ]

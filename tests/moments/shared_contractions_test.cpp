@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/contraction/workplace.hpp"
 #include "cxx/moments/tensors.hpp"
 #include "tests/support/thread_communicator.hpp"
 
@@ -37,12 +39,14 @@ std::vector<double> some_terms(const Contract& contract) {
   return all;
 }
 
+constexpr WorthSharing everything = {0.0, 0.0};
+
 TEST(SharedContractions, GiveAllRanksTheSameNumbers) {
   const std::vector<double> alone = some_terms(contract_on_cores(1));
   for (const int ranks : {1, 2, 3, 7}) {
     std::vector<std::vector<double>> found(static_cast<std::size_t>(ranks));
     const auto failures = failures_of_ranks(ranks, [&](Communicator& communicator) {
-      share_contractions(&communicator, contract_on_cores(1), 2.0, [&](const Contract& contract) {
+      share_contractions(communicator, contract_on_cores(1), everything, [&](const Contract& contract) {
         found[static_cast<std::size_t>(communicator.rank())] = some_terms(contract);
       });
     });
@@ -54,19 +58,32 @@ TEST(SharedContractions, GiveAllRanksTheSameNumbers) {
   }
 }
 
+/// Cores that fail on rank 1.
+class FailingCores final : public contraction::Workplace {
+ public:
+  explicit FailingCores(int rank) : rank_(rank) {}
+  void add(const contraction::Contraction& contraction, double factor, const double* a, const double* b,
+           double* c) override {
+    if (rank_ == 1) throw InputError("An array cannot be read.");
+    cores_->add(contraction, factor, a, b, c);
+  }
+  void set_to_zero(double*, std::int64_t) override {}
+  void finish(double*, std::int64_t) override {}
+  void forget(const double*) override {}
+  bool is_host() const override { return true; }
+
+ private:
+  int rank_;
+  Contract cores_ = contract_on_cores(1);
+};
+
 TEST(SharedContractions, FailOnAllRanks) {
   for (const bool in_contraction : {false, true}) {
     const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
-      const auto fail = [&] {
-        if (communicator.rank() == 1) throw InputError("An array cannot be read.");
-      };
-      const Contract own = [&](const contraction::Contraction& contraction, double factor, const double* a,
-                               const double* b, double* c) {
-        if (in_contraction) fail();
-        contract_on_cores(1)(contraction, factor, a, b, c);
-      };
-      share_contractions(&communicator, own, 2.0, [&](const Contract& contract) {
-        if (!in_contraction) fail();
+      const int rank = communicator.rank();
+      const Contract own = in_contraction ? std::make_shared<FailingCores>(rank) : contract_on_cores(1);
+      share_contractions(communicator, own, everything, [&](const Contract& contract) {
+        if (!in_contraction && rank == 1) throw InputError("An array cannot be read.");
         some_terms(contract);
       });
     });

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "cxx/base/copy_box.hpp"
@@ -15,31 +18,72 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// An array of the source, and the member of PanelArrays that stands for it.
+/// An array of a source, and what reads it.
 struct NamedArray {
   std::shared_ptr<const DenseArray> array;
   StridedView PanelArrays::*member;
+  int side = -1;  ///< number of the side; -1: the vvoo blocks of a set
+  int set = -1;   ///< number of the set; -1: the panels of a side
+};
+
+/// Finds the arrays of a problem.
+class ArrayFinder {
+ public:
+  explicit ArrayFinder(const Problem& problem) {
+    for (int side = 0; side < problem.sides(); ++side) {
+      const auto [amplitudes, integrals] = problem.operands(static_cast<Side>(side));
+      add(*amplitudes, ArrayKind::t2, {nullptr, &PanelArrays::t2, side});
+      add(*integrals, ArrayKind::ovvv, {nullptr, &PanelArrays::ovvv, side});
+      add(*integrals, ArrayKind::ovoo, {nullptr, &PanelArrays::ovoo, side});
+    }
+    for (int set = 0; set < problem.disconnected_sets(); ++set) {
+      const auto [tensors, operands] = problem.disconnected_set(set);
+      if (tensors.vvoo == VvooTensor::v2) {
+        add(*operands.integrals, ArrayKind::ovov, {nullptr, &PanelArrays::ovov, -1, set});
+      } else {
+        add(*operands.amplitudes, ArrayKind::t2, {nullptr, &PanelArrays::t2, -1, set});
+      }
+    }
+  }
+
+  /// Returns nullopt if a source has no such array.
+  std::optional<std::vector<NamedArray>> found() && {
+    return complete_ ? std::optional(std::move(found_)) : std::nullopt;
+  }
+
+ private:
+  void add(const TileSource& source, ArrayKind kind, NamedArray named) {
+    const DenseInput* const input = dense_input_of(source);
+    if (input == nullptr || !input->header.restricted || input->factor_source != nullptr) {
+      complete_ = false;
+      return;
+    }
+    const ArraySpec spec = array_spec(kind, true, Spin::alpha, Spin::beta);
+    if (input->header.size(spec) == 0) return;
+    if (!input->arrays->has(spec.name)) {
+      complete_ = false;
+      return;
+    }
+    named.array = open_array(*input->arrays, input->header, spec);
+    complete_ = complete_ && named.array->access() == DenseArray::Access::boxes;
+    found_.push_back(std::move(named));
+  }
+
+  std::vector<NamedArray> found_;
+  bool complete_ = true;
 };
 
 /// Returns the arrays that the panels of a problem read; nullopt if the panels cannot be packed from them.
 std::optional<std::vector<NamedArray>> arrays_of(const Problem& problem) {
-  const DenseInput* const input = dense_input_of(*problem.right);
-  if (!has_array_panels(problem) || input == nullptr || !input->header.restricted) return std::nullopt;
-  if (input->factor_source != nullptr || !problem.right->has_integrals()) return std::nullopt;
-  std::vector<std::pair<ArrayKind, StridedView PanelArrays::*>> needed = {
-      {ArrayKind::t2, &PanelArrays::t2}, {ArrayKind::ovvv, &PanelArrays::ovvv}, {ArrayKind::ovoo, &PanelArrays::ovoo}};
-  const auto sets = problem.method.sets();
-  if (std::any_of(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo == VvooTensor::v2; })) {
-    needed.emplace_back(ArrayKind::ovov, &PanelArrays::ovov);
-  }
-  std::vector<NamedArray> found;
-  for (const auto& [kind, member] : needed) {
-    const ArraySpec spec = array_spec(kind, true, Spin::alpha, Spin::beta);
-    if (input->header.size(spec) == 0) continue;
-    found.push_back({open_array(*input->arrays, input->header, spec), member});
-    if (found.back().array->access() != DenseArray::Access::boxes) return std::nullopt;
-  }
-  return found;
+  if (!has_array_panels(problem)) return std::nullopt;
+  return ArrayFinder(problem).found();
+}
+
+/// Returns what is equal for two arrays that are the same one.
+std::pair<const double*, std::string> identity(const DenseArray& array) {
+  const auto view = array.view();
+  return view ? std::pair(view->data, std::string())
+              : std::pair<const double*, std::string>(nullptr, array.label().text());
 }
 
 /// Returns the elements of an array, if they are on this device; else nullopt.
@@ -88,25 +132,36 @@ std::optional<std::int64_t> ArrayPanelProvider::device_bytes(const Problem& prob
   const auto arrays = arrays_of(problem);
   if (!arrays) return std::nullopt;
   std::int64_t bytes = 0;
+  std::set<std::pair<const double*, std::string>> counted;
   for (const NamedArray& each : *arrays) {
-    if (!view_on(*each.array, device)) bytes += each.array->size() * static_cast<std::int64_t>(sizeof(double));
+    if (view_on(*each.array, device) || !counted.insert(identity(*each.array)).second) continue;
+    bytes += each.array->size() * static_cast<std::int64_t>(sizeof(double));
   }
   return bytes;
 }
 
 ArrayPanelProvider::ArrayPanelProvider(const Problem& problem, const PanelLayout& layout, int device)
     : layout_(layout) {
-  for (const DisconnectedSet& set : problem.method.sets()) vvoo_tensors_.push_back(set.vvoo);
+  for (int set = 0; set < problem.disconnected_sets(); ++set)
+    sets_.push_back({problem.disconnected_set(set).set.vvoo, {}});
   std::vector<UploadPart> parts;
+  std::map<std::pair<const double*, std::string>, StridedView> sent;
   const std::vector<NamedArray> arrays = arrays_of(problem).value();
-  for (const auto& [array, member] : arrays) {
-    if (const auto view = view_on(*array, device)) {
-      arrays_.*member = *view;
+  for (const NamedArray& each : arrays) {
+    PanelArrays& reader =
+        each.set < 0 ? sides_[static_cast<std::size_t>(each.side)] : sets_[static_cast<std::size_t>(each.set)].arrays;
+    StridedView& to = reader.*each.member;
+    if (const auto view = view_on(*each.array, device)) {
+      to = *view;
       continue;
     }
-    const auto size = static_cast<std::size_t>(array->size());
-    arrays_.*member = add_parts(array, copies_.emplace_back(size).data(), parts);
-    bytes_sent_ += static_cast<std::int64_t>(size * sizeof(double));
+    const auto [known, is_new] = sent.try_emplace(identity(*each.array));
+    if (is_new) {
+      const auto size = static_cast<std::size_t>(each.array->size());
+      known->second = add_parts(each.array, copies_.emplace_back(size).data(), parts);
+      bytes_sent_ += static_cast<std::int64_t>(size * sizeof(double));
+    }
+    to = known->second;
   }
   // More threads would not be faster, because of the bus.
   constexpr int most_threads = 16;
@@ -114,8 +169,11 @@ ArrayPanelProvider::ArrayPanelProvider(const Problem& problem, const PanelLayout
 }
 
 std::int64_t ArrayPanelProvider::produce(const PanelName& name, const Packing& packing, void* to, cudaStream_t stream) {
-  const VvooTensor tensor = name.key.kind == PanelKind::vvoo ? vvoo_tensors_[name.key.set] : VvooTensor::v2;
-  launch_packing_of_arrays(packing, name.format, rows_in_arrays(layout_.tiles(), name, tensor, arrays_), to, stream);
+  const bool vvoo = name.key.kind == PanelKind::vvoo;
+  const SetArrays of_panel =
+      vvoo ? sets_[name.key.set] : SetArrays{VvooTensor::v2, sides_[static_cast<std::size_t>(name.key.side)]};
+  launch_packing_of_arrays(packing, name.format,
+                           rows_in_arrays(layout_.tiles(), name, of_panel.tensor, of_panel.arrays), to, stream);
   return 0;
 }
 

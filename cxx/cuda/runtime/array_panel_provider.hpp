@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -16,8 +17,8 @@ namespace trifuse::gpu {
 class ArrayPanelProvider final : public PanelProvider {
  public:
   /// Returns the bytes of device memory that the arrays of a problem take on GPU `device`. Returns nullopt if the
-  /// panels cannot be packed from arrays. The problem must be spin-adapted and one-sided, and its arrays must be in
-  /// memory.
+  /// panels cannot be packed from arrays. The problem must be one with has_array_panels(), and its sources must
+  /// have whole arrays.
   static std::optional<std::int64_t> device_bytes(const Problem& problem, int device);
 
   /// Sends the arrays to GPU `device`, the current one. `problem`: a problem for which device_bytes() has a value.
@@ -31,9 +32,14 @@ class ArrayPanelProvider final : public PanelProvider {
 
  private:
   const PanelLayout& layout_;
-  std::vector<VvooTensor> vvoo_tensors_;     ///< [set]
+  /// The set of a vvoo block: its tensor, and the array of this tensor.
+  struct SetArrays {
+    VvooTensor tensor;
+    PanelArrays arrays;
+  };
   std::vector<DeviceArray<double>> copies_;  ///< arrays that were sent
-  PanelArrays arrays_{};
+  std::array<PanelArrays, 2> sides_{};       ///< [Side]
+  std::vector<SetArrays> sets_;              ///< [set]
   std::int64_t bytes_sent_ = 0;
 };
 

@@ -37,19 +37,21 @@ constexpr TRIFUSE_HOST_DEVICE double array_number(const ArrayRows& rows, const P
   return part.sign * part.first[offset];
 }
 
-/// The arrays from which the panels of a problem are packed. An array that no panel reads may be null.
+/// The arrays from which the panels of a side or the vvoo blocks of a set are packed. An array that no panel reads may
+/// be null.
 struct PanelArrays {
   StridedView t2, ovvv, ovoo, ovov;
 };
 
-/// Returns true if a problem has one side and is spin-adapted. Then each number of a panel is one number of an array.
+/// Returns true if a problem is spin-adapted and no panel belongs to two sides. Then each number of a panel is one
+/// number of an array.
 inline bool has_array_panels(const Problem& problem) {
-  return problem.formulation == SpinFormulation::spin_adapted && !problem.two_sided();
+  return problem.formulation == SpinFormulation::spin_adapted && !problem.joins_sides();
 }
 
-/// Returns where the numbers of a left, right or vvoo panel stand in `arrays`. `space`: the tiles of the panels.
-/// `name`: a panel of a problem with has_array_panels(). `tensor`: for a vvoo block, the vvoo tensor of its set; not
-/// used for other panels.
+/// Returns where the numbers of a left, right or vvoo panel stand in `arrays`, those of its side or of its set.
+/// `space`: the tiles of the panels. `name`: a panel of a problem with has_array_panels(). `tensor`: for a vvoo block,
+/// the vvoo tensor of its set; not used for other panels.
 ArrayRows rows_in_arrays(const TileSpace& space, const PanelName& name, VvooTensor tensor, const PanelArrays& arrays);
 
 }

@@ -51,9 +51,12 @@ struct TaskProgram {
   double operations_of_element = 0.0;  ///< floating-point operations of all products for one element of each target
 };
 
-/// Returns what kernels compute for a problem.
+/// Returns what kernels compute for a problem. The spin-adapted kernel for any quotients goes through the targets once
+/// for all sets, so it is the faster one for two sets, also if all denominators are shifts.
 inline EnergyKind energy_kind(const Problem& problem) {
-  if (!problem.has_shifts_only()) return EnergyKind::quotients;
+  const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
+  const bool several_sets = adapted && problem.two_sided() && problem.left_sets() > 1;
+  if (!problem.has_shifts_only() || several_sets) return EnergyKind::quotients;
   return problem.two_sided() ? EnergyKind::two_sides : EnergyKind::one_side;
 }
 
