@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 #include "cxx/triples/energy.hpp"
@@ -26,6 +27,20 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
   } else {
     of_case(task.spin_case) += energy.same + energy.mixed;
   }
+}
+
+/// Returns `function` of each energy, in the order of Energies::values().
+template <typename Function, typename... All>
+Energies for_each_energy(Function function, const All&... energies) {
+  std::array<double, Energies::count> values{};
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = function(energies.values()[n]...);
+  return Energies::of_values(values.data());
+}
+
+/// Returns the first energy, which is that without S, and the parts that S has in the others of `of_s`.
+Energies with_parts_of_s(const Energies& energies, const Energies& of_s) {
+  const double first = energies.values().front(), without = of_s.values().front();
+  return for_each_energy([&](double other) { return first + other - without; }, of_s);
 }
 
 /// Returns the range of the denominators of an energy.
@@ -55,15 +70,18 @@ std::string warning_of_denominators(const CalculationState& state) {
 }
 
 Energies error_bar_of(const NamedEnergy& named, const TriplesEnergy& energy, std::span<const Energies> bars) {
-  Energies bar = bars[named.quotient];
-  if (named.disconnected) bar.e_paren_t += bars[*named.disconnected].e_paren_t;
+  const Energies& bar = bars[named.quotient];
+  if (named.disconnected) {
+    auto values = bar.values();
+    for (std::size_t n = 1; n < values.size(); ++n) values[n] += bars[*named.disconnected].values()[n];
+    return Energies::of_values(values.data());
+  }
   if (!named.overlap) return bar;
-  const Energies& of_overlap = bars[*named.overlap];
-  const auto divided = [](double bar_of_sum, double value, double overlap, double bar_of_overlap) {
-    return (bar_of_sum + std::abs(value) * bar_of_overlap) / std::abs(overlap);
-  };
-  return {divided(bar.e_bracket_t, energy.total.e_bracket_t, energy.overlap->e_bracket_t, of_overlap.e_bracket_t),
-          divided(bar.e_paren_t, energy.total.e_paren_t, energy.overlap->e_paren_t, of_overlap.e_paren_t)};
+  return for_each_energy(
+      [](double bar_of_sum, double value, double overlap, double bar_of_overlap) {
+        return (bar_of_sum + std::abs(value) * bar_of_overlap) / std::abs(overlap);
+      },
+      bar, energy.total, *energy.overlap, bars[*named.overlap]);
 }
 
 std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span<const TaskEnergy> energies) {
@@ -86,16 +104,13 @@ std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span
     if (named.disconnected) {
       const SpinCases others = sums_of(*named.disconnected);
       for (std::size_t s = 0; s < others.size(); ++s)
-        energy.spin_cases[s].e_paren_t = energy.spin_cases[s].e_bracket_t + others[s].e_paren_t - others[s].e_bracket_t;
+        energy.spin_cases[s] = with_parts_of_s(energy.spin_cases[s], others[s]);
     }
     if (named.overlap) {
       const double of_doubles = 1.0 + state.methods->overlap();
       Energies overlap{of_doubles, of_doubles};
       for (const Energies& of_case : sums_of(*named.overlap)) overlap += of_case;
-      for (Energies& of_case : energy.spin_cases) {
-        of_case.e_bracket_t /= overlap.e_bracket_t;
-        of_case.e_paren_t /= overlap.e_paren_t;
-      }
+      for (Energies& of_case : energy.spin_cases) of_case = for_each_energy(std::divides<>(), of_case, overlap);
       energy.overlap = overlap;
     }
     for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
