@@ -42,7 +42,8 @@ def _arguments(argv):
     add("--left", help="name of that left-hand dump (default: NAME.left_OMEGA2.h5 for -o NAME.h5)")
     add("--lambda", dest="lambda_dump", metavar="FILE", help="also write the Lambda amplitudes as a left-hand dump")
     add("--moments", action="store_true",
-        help="also write the arrays for dressed moments (with --density-fit nothing more: the factors give them)")
+        help="also write the arrays for dressed moments, also in the dump of --omega2 (with --density-fit nothing more: the "
+             "factors give them)")
     add("--triples", action="store_true", help="also print PySCF's own (T) correction")
     add("--memory", type=float, help="memory for PySCF in MB (default: PySCF's)")
     add("--verbose", type=int, default=0, help="PySCF's verbosity, 0 to 9 (default 0)")
