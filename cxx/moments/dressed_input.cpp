@@ -146,10 +146,13 @@ std::shared_ptr<DressedArrays> DressedInputs::with_moments() const {
   auto arrays = std::make_shared<DressedArrays>(input_.arrays);
   MomentInputs inputs = bare_.inputs();
   const auto v = add_new(*arrays, input_.header, "ovvv"), o = add_new(*arrays, input_.header, "ovoo");
+  std::vector<std::shared_ptr<const DenseArray>> opened;
   for (const auto& [s, t, shape, elements] : v) {
     const std::string name = std::string(s == t && inputs.antisymmetrised ? "asym_" : "") + "kvvv" +
                              (closed_shell ? "" : letters_of_pairs(s, t));
-    const auto k = open_with_shape(*input_.arrays, name, shape);
+    const auto k = opened.emplace_back(open_with_shape(*input_.arrays, name, shape));
+    inputs.kvvv[s][t] = in_place(*k);
+    if (inputs.kvvv[s][t] != nullptr) continue;
     k->read_all({elements, static_cast<std::size_t>(k->size())});
     inputs.kvvv[s][t] = elements;
   }

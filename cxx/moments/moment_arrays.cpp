@@ -26,7 +26,8 @@ constexpr std::array<std::pair<const char*, ArrayOfSpins MomentInputs::*>, 5> me
      {"ovov", &MomentInputs::ovov},
      {"ovvv", &MomentInputs::ovvv}}};
 
-/// Returns the elements if they are in memory in C order without gaps, else null.
+}
+
 const double* in_place(const DenseArray& array) {
   const auto view = array.view();
   if (!view) return nullptr;
@@ -34,8 +35,6 @@ const double* in_place(const DenseArray& array) {
   const bool same =
       std::equal(view->stride.begin(), view->stride.end(), c_order.strides.begin(), c_order.strides.end());
   return same ? view->data : nullptr;
-}
-
 }
 
 std::string letters_of_pairs(Spin s, Spin t) {

@@ -21,6 +21,9 @@ bool is_empty(const std::vector<std::int64_t>& shape);
 std::shared_ptr<const DenseArray> open_with_shape(const DenseArrays& arrays, const std::string& name,
                                                   const std::vector<std::int64_t>& shape);
 
+/// Returns the elements of an array if they are in memory in C order without gaps, else null.
+const double* in_place(const DenseArray& array);
+
 /// Returns the end of the names of integrals with two spins, e.g. "_aabb".
 std::string letters_of_pairs(Spin s, Spin t);
 

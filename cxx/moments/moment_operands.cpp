@@ -108,7 +108,12 @@ void MomentOperands::right_ovvv(Spin s, Spin t, double* v) {
   const Result result{v, shape_ovvv(s, t)};
   const double* const k = block(&MomentInputs::kvvv, s, t);
   const double half = half_if_equal(s, t), one = own(s, t);
-  if (k != v || one != 1.0) std::transform(k, k + result.size(), v, [one](double number) { return one * number; });
+  if (k == v) {
+    if (one != 1.0) std::transform(k, k + result.size(), v, [one](double number) { return one * number; });
+  } else {
+    terms_.zeros(v, result.extents);
+    terms_.add(result, "kcbd->kcbd", one, ArrayView(k, result.extents));
+  }
   const ArrayView x = t2(s, t);
   OwnedArray of_b = terms_.make({holes(s), particles(s), holes(t), particles(t)});  // [k,c,m,d]
   OwnedArray of_c = terms_.make({holes(s), holes(s), particles(t), particles(t)});  // [n,k,b,d]

@@ -10,11 +10,21 @@ namespace trifuse::gpu {
 /// Number of quotients that a lane adds up at once. If there are more, it goes through its elements again.
 inline constexpr int quotients_at_once = 8;
 
+/// Number of elements whose operands a lane loads together, so that the loads overlap.
+inline constexpr int elements_at_once = 2;
+
+/// Some elements of a lane, which have the same `half`.
+struct ElementGroup {
+  int a[elements_at_once], b[elements_at_once], c[elements_at_once];
+  double weight[elements_at_once];  ///< 0: the element adds nothing
+  int half;
+};
+
 /// Computes the sums of all quotients of a CTA tile. `epilogue`: made of WarpEpilogue; its function
 ///
-///     add_element(a, b, c, half, weight, quotients, energies)
+///     add_elements(group, quotients, count, energies)
 ///
-/// adds the energies of one element to `energies`. `weight`: of the element; lanes with weight 0 add nothing.
+/// adds the energies of a group to `energies` [quotient, sum].
 template <int sums_count, typename Epilogue>
 __device__ __forceinline__ void write_sums_of_quotients(const Epilogue& epilogue, const KernelParameters& parameters) {
   using Config = typename Epilogue::Config;
@@ -25,12 +35,20 @@ __device__ __forceinline__ void write_sums_of_quotients(const Epilogue& epilogue
     double energies[quotients_at_once][sums_count] = {};
     if (epilogue.is_active()) {
 #pragma unroll 1
-      for (int n = 0; n < Config::accumulators; ++n) {
-        const int half = n & 1, c = n / 2 % Config::warp_tile_c, b = n / 2 / Config::warp_tile_c % Config::warp_tile_b,
-                  a = n / 2 / Config::warp_tile_c / Config::warp_tile_b;
-        const double weight = epilogue.weight_of(a, b, c, half);
-        if (__all_sync(~0u, weight == 0.0)) continue;
-        epilogue.add_element(a, b, c, half, weight, parameters.quotients + first, count, energies);
+      for (int n = 0; n < Config::accumulators / elements_at_once; ++n) {
+        ElementGroup group;
+        group.half = n & 1;
+        bool any = false;
+#pragma unroll
+        for (int e = 0; e < elements_at_once; ++e) {
+          const int m = n / 2 * elements_at_once + e;  // c is the fastest particle, then b
+          group.c[e] = m % Config::warp_tile_c;
+          group.b[e] = m / Config::warp_tile_c % Config::warp_tile_b;
+          group.a[e] = m / Config::warp_tile_c / Config::warp_tile_b;
+          group.weight[e] = epilogue.weight_of(group.a[e], group.b[e], group.c[e], group.half);
+          any = any || group.weight[e] != 0.0;
+        }
+        if (__any_sync(~0u, any)) epilogue.add_elements(group, parameters.quotients + first, count, energies);
       }
     }
 #pragma unroll 1

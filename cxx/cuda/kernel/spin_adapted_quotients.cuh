@@ -23,13 +23,39 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
   }
 
   /// See write_sums_of_quotients().
-  __device__ __forceinline__ void add_element(int a, int b, int c, int half, double weight, const Quotient* quotients,
-                                              int count, double (&energies)[quotients_at_once][sums_count]) const {
-    const Six right = read_targets(Base::sides - 1, a, b, c, half), left = read_targets(0, a, b, c, half);
-    Six singles{}, c3{};
+  __device__ __forceinline__ void add_elements(const ElementGroup& x, const Quotient* quotients, int count,
+                                               double (&energies)[quotients_at_once][sums_count]) const {
+    Six right[elements_at_once], left[elements_at_once], singles[elements_at_once]{}, c3[elements_at_once]{};
+#pragma unroll
+    for (int e = 0; e < elements_at_once; ++e) {
+      right[e] = read_targets(Base::sides - 1, x.a[e], x.b[e], x.c[e], x.half);
+      left[e] = read_targets(0, x.a[e], x.b[e], x.c[e], x.half);
+    }
+    const auto add_set = [&](int set, Six(&to)[elements_at_once]) {
+#pragma unroll
+      for (int e = 0; e < elements_at_once; ++e) add_singles(set, x.a[e], x.b[e], x.c[e], x.half, to[e]);
+    };
 #pragma unroll 1
-    for (int set = 0; set < parameters_.left_sets; ++set) add_singles(set, a, b, c, half, singles);
-    if (parameters_.sets > parameters_.left_sets) add_singles(parameters_.left_sets, a, b, c, half, c3);
+    for (int set = 0; set < parameters_.left_sets; ++set) add_set(set, singles);
+    if (parameters_.sets > parameters_.left_sets) add_set(parameters_.left_sets, c3);
+#pragma unroll
+    for (int e = 0; e < elements_at_once; ++e) {
+      add_element(x.a[e], x.b[e], x.c[e], x.half, x.weight[e], {right[e], left[e], singles[e], c3[e]}, quotients, count,
+                  energies);
+    }
+  }
+
+ private:
+  /// The six targets of an element.
+  struct Targets {
+    const Six &right, &left, &singles, &c3;
+  };
+
+  /// Adds the energies of one element.
+  __device__ __forceinline__ void add_element(int a, int b, int c, int half, double weight, const Targets& targets,
+                                              const Quotient* quotients, int count,
+                                              double (&energies)[quotients_at_once][sums_count]) const {
+    const auto& [right, left, singles, c3] = targets;
     const bool used = weight != 0.0;
     bool any_tables = false;
 #pragma unroll 1
@@ -53,12 +79,11 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
     const TableOrbitals orbitals = this->table_orbitals(a, b, c, half);
     SpinAdaptedDenominators denominators(parameters_.tables, orbitals);
     for_quotients_of_tables(denominators, quotients, count, [&](const Quotient& quotient, int q) {
-      const Six& factor = quotient.right == RightFactor::connected ? right : c3;
-      add_spin_elements(denominators, left, singles, factor, used ? weight : 0.0, energies[q]);
+      const Six& factor = quotient.right == RightFactor::connected ? targets.right : targets.c3;
+      add_spin_elements(denominators, targets.left, targets.singles, factor, used ? weight : 0.0, energies[q]);
     });
   }
 
- private:
   /// Adds the energies of the spin elements, each with its own denominator.
   static __device__ __forceinline__ void add_spin_elements(const SpinAdaptedDenominators& x, const Six& left,
                                                            const Six& singles, const Six& right, double weight,

@@ -26,6 +26,14 @@ class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, 
   }
 
   /// See write_sums_of_quotients().
+  __device__ __forceinline__ void add_elements(const ElementGroup& x, const Quotient* quotients, int count,
+                                               double (&energies)[quotients_at_once][sums_count]) const {
+#pragma unroll
+    for (int e = 0; e < elements_at_once; ++e)
+      add_element(x.a[e], x.b[e], x.c[e], x.half, x.weight[e], quotients, count, energies);
+  }
+
+ private:
   __device__ __forceinline__ void add_element(int a, int b, int c, int half, double weight, const Quotient* quotients,
                                               int count, double (&energies)[quotients_at_once][sums_count]) const {
     const bool used = weight != 0.0;
@@ -64,7 +72,6 @@ class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, 
     });
   }
 
- private:
   /// Returns the disconnected triples of a set.
   __device__ __forceinline__ double singles_of(int set, int a, int b, int c, int half) const {
     const int n[3] = {a, b, c};
