@@ -7,6 +7,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/calculation/methods.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/report/report.hpp"
 #include "cxx/rotation/fock_couplings.hpp"
@@ -67,6 +68,7 @@ struct PlanCommand {
     Problem problem;
     problem.right = molecule.get();
     problem.formulation = formulation_of(*molecule);
+    const NeedsOfMethods needs = add_sides(problem);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
@@ -104,6 +106,7 @@ struct PlanCommand {
       if (rohf || report.rotates)
         report.rotation = predict_rotation(rotation_cost(*molecule, adapted), report.prediction, machine);
     }
+    if (needs.moments > 0) report.dressing = predict_dressing(tiles, needs.moments, needs.dressed_sides);
     JobShape of_curve = without_lanes(report.prediction.job);
     of_curve.nodes = nodes.value_or(0);
     PlanBudget budget;
@@ -154,6 +157,17 @@ struct PlanCommand {
       throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
     }
     return options.formulation.value_or(default_formulation(molecule.tiles()));
+  }
+
+  /// Adds the left side of the methods to a problem. Returns what they need.
+  NeedsOfMethods add_sides(Problem& problem) const {
+    const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
+    if (needs.left_amplitudes) problem.left = problem.right;
+    if (needs.moments == 0) return needs;
+    if (problem.right->factors() != nullptr)
+      throw UsageError("Methods with moments need whole integrals; leave --factors out, or give a dump of integrals.");
+    problem.left_integrals = problem.right;
+    return needs;
   }
 
   /// Returns the tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
@@ -284,6 +298,7 @@ void add_plan(CLI::App& app, int&) {
   plan->add_option("--reference", command->reference, "Reference of these orbitals")
       ->check(CLI::IsMember({"rhf", "uhf"}))
       ->capture_default_str();
+  command->table.add_to(*plan, "--method");
   command->table.add_to(*plan, "--form");
   command->table.add_to(*plan, "--tile-size", "Largest tile; default: the same as in `run`");
   plan->add_option("--gpus", command->gpus,

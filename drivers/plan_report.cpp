@@ -249,6 +249,11 @@ std::string describe(const PlanReport& report) {
                         format_bytes(report.rotation->rotated_bytes), format_bytes(report.rotation->peak_bytes),
                         report.rotation->seconds);
   }
+  if (report.dressing) {
+    text +=
+        fmt::format("             dressed integrals take {} more in each rank and {:.3g} operations before the tasks\n",
+                    format_bytes(report.dressing->bytes), report.dressing->operations);
+  }
   text += describe_moved(p) + describe_making(p, report.inspection.all_making());
   text += fmt::format(
       "Time         {:.2f} s: {:.2f} checking the input, {:.2f} planning, {:.2f} starting, {:.2f} {}, {:.2f} tasks, "
@@ -394,6 +399,10 @@ nlohmann::ordered_json json_plan_report(const PlanReport& report, const std::vec
     // The seconds of the prediction do not include the time of the rotation.
     json["prediction"]["rotation_seconds"] = report.rotation->seconds;
   }
+  // The bytes and seconds of the prediction do not include these.
+  if (report.dressing)
+    json["prediction"]["dressing"] = {{"rank_bytes", report.dressing->bytes},
+                                      {"operations", report.dressing->operations}};
   for (const Prediction& point : report.curve) {
     json["curve"].push_back(json_prediction(point));
     json["curve"].back()["scaling"] = report.scaling(point);

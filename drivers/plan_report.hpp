@@ -30,6 +30,7 @@ struct PlanReport {
   std::vector<TileSizeTrial> sizes;  ///< trials of tile sizes; the job itself is first
   std::optional<RotationPrediction> rotation = {};  ///< present if semicanonical orbitals are possible or necessary
   bool rotates = false;                             ///< true: every run rotates, because the orbitals are not canonical
+  std::optional<DressingPrediction> dressing = {};  ///< present if a method has moments of CCSD
   std::optional<Prediction> mixed =
       {};  ///< the job in mixed precision, if this is faster and GPUs are slow in double precision
 

@@ -177,8 +177,12 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
         "ask for 2t, which has none of them.",
         right.info().path));
   }
+  std::vector<std::string> warnings = orbitals.warnings();
+  warnings.insert(warnings.end(), methods->warnings().begin(), methods->warnings().end());
   WantedEnergies wanted = methods->wanted(orbitals.method(), options.omega2);
   problem.quotients = std::move(wanted.quotients);
+  memory.dressed = static_cast<std::int64_t>(methods->bytes());
+  memory.check_dressed(right.info().path);
   orbitals.plan_rotation(memory, of_rank.ranks_with_operands);
   memory.check_rotation(right.info().path, of_rank.ranks_with_operands);
   const TileSpace& space = problem.right->tiles();
@@ -188,9 +192,9 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   const Tiling tiling = choose_tiling(space, options, formulation, for_gpus, of_rank.journal_tiles);
   Plan plan = plan_tasks(retile(space, tiling), formulation, tiling.sizes.particles, memory.limit,
                          for_gpus ? "" : ", or allow more --memory");
-  auto state = std::make_unique<CalculationState>(
-      CalculationState{std::move(options), of_rank, std::move(devices), std::move(methods), std::move(orbitals),
-                       problem, std::move(wanted.energies), largest, tiling, std::move(plan), memory});
+  auto state = std::make_unique<CalculationState>(CalculationState{
+      std::move(options), of_rank, std::move(devices), std::move(methods), std::move(orbitals), problem,
+      std::move(wanted.energies), std::move(warnings), largest, tiling, std::move(plan), memory});
   plan_memory(*state);
   return state;
 }
@@ -246,7 +250,7 @@ std::string Calculation::reference_note() const {
 }
 
 const std::vector<std::string>& Calculation::input_warnings() const {
-  return state_->orbitals.warnings();
+  return state_->warnings;
 }
 
 double Calculation::largest_denominator() const {

@@ -48,7 +48,10 @@ struct TriplesEnergy {
   std::string method;   ///< its name: "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   Energies total;       ///< sum of the spin cases, hartree
   /// CR-CCSD[T] and CR-CCSD(T): the overlaps by which the energies have been divided; else 1.
-  Energies overlap{1.0, 1.0};
+  std::optional<Energies> overlap;
+  /// The smallest absolute denominator of all triples, hartree; infinite if there are none.
+  double smallest_denominator = 0.0;
+  bool has_tables = false;               ///< true: the denominators are sums of tables, not of orbital energies
   std::array<Energies, 4> spin_cases{};  ///< [spin case] aaa, aab, abb, bbb, hartree
   /// Mixed precision: the total without the correction by the sample, hartree. Double precision: `total`.
   Energies uncorrected;

@@ -124,7 +124,9 @@ DistributedCalculation plan_distributed(Communicator& communicator, const TileSo
   });
   expect_same(communicator, numbers_of(*calculation));
   const MemoryPlan& memory = calculation->memory();
-  const double needs[] = {static_cast<double>(memory.operands + memory.rotated), static_cast<double>(memory.working())};
+  const std::int64_t all_dressed = of_rank.ranks_with_operands * memory.dressed;
+  const double needs[] = {static_cast<double>(memory.operands + memory.rotated + all_dressed),
+                          static_cast<double>(memory.working())};
   const std::vector<double> needs_of_ranks = allgather(communicator, needs);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks[r].operand_bytes = needs_of_ranks[2 * r];

@@ -1,9 +1,14 @@
 #include "cxx/calculation/energy_sums.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <utility>
+
+#include "cxx/triples/energy.hpp"
 
 namespace trifuse {
 
@@ -24,18 +29,59 @@ void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy
   }
 }
 
+/// Returns `function` of each energy, in the order of Energies::values().
+template <typename Function, typename... All>
+Energies for_each_energy(Function function, const All&... energies) {
+  std::array<double, Energies::count> values{};
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = function(energies.values()[n]...);
+  return Energies::of_values(values.data());
+}
+
+/// Returns the first energy, which is that without S, and the parts that S has in the others of `of_s`.
+Energies with_parts_of_s(const Energies& energies, const Energies& of_s) {
+  const double first = energies.values().front(), without = of_s.values().front();
+  return for_each_energy([&](double other) { return first + other - without; }, of_s);
+}
+
+/// Returns the range of the denominators of an energy.
+DenominatorRange range_of_denominators(const CalculationState& state, const NamedEnergy& energy) {
+  const Quotient& quotient = state.problem.quotients[energy.quotient];
+  if (quotient.of_tables()) return state.methods->range_of(quotient.denominator);
+  const double largest = state.largest_denominator - denominator_shift(quotient.omega2);
+  return {std::abs(largest), largest};  // all are negative
+}
+
+}
+
+std::string warning_of_denominators(const CalculationState& state) {
+  constexpr double near_zero = 0.05;
+  std::string names;
+  bool positive = false;
+  for (const NamedEnergy& energy : state.energies) {
+    if (!state.problem.quotients[energy.quotient].of_tables()) continue;  // a run refuses the others
+    const auto [smallest, largest] = range_of_denominators(state, energy);
+    if (smallest >= near_zero && largest < 0.0) continue;
+    names += fmt::format("{}{} (down to {:.4f} hartree)", names.empty() ? "" : ", ", energy.method, smallest);
+    positive = positive || largest > 0.0;
+  }
+  if (names.empty()) return names;
+  return fmt::format("Denominators come near 0{}: of {}. Such an energy is not reliable.",
+                     positive ? ", and some are positive" : "", names);
 }
 
 Energies error_bar_of(const NamedEnergy& named, const TriplesEnergy& energy, std::span<const Energies> bars) {
-  Energies bar = bars[named.quotient];
-  if (named.disconnected) bar.e_paren_t += bars[*named.disconnected].e_paren_t;
+  const Energies& bar = bars[named.quotient];
+  if (named.disconnected) {
+    auto values = bar.values();
+    for (std::size_t n = 1; n < values.size(); ++n) values[n] += bars[*named.disconnected].values()[n];
+    return Energies::of_values(values.data());
+  }
   if (!named.overlap) return bar;
-  const Energies& of_overlap = bars[*named.overlap];
-  const auto divided = [](double bar_of_sum, double value, double overlap, double bar_of_overlap) {
-    return (bar_of_sum + std::abs(value) * bar_of_overlap) / std::abs(overlap);
-  };
-  return {divided(bar.e_bracket_t, energy.total.e_bracket_t, energy.overlap.e_bracket_t, of_overlap.e_bracket_t),
-          divided(bar.e_paren_t, energy.total.e_paren_t, energy.overlap.e_paren_t, of_overlap.e_paren_t)};
+  return for_each_energy(
+      [](double bar_of_sum, double value, double overlap, double bar_of_overlap) {
+        return (bar_of_sum + std::abs(value) * bar_of_overlap) / std::abs(overlap);
+      },
+      bar, energy.total, *energy.overlap, bars[*named.overlap]);
 }
 
 std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span<const TaskEnergy> energies) {
@@ -52,20 +98,20 @@ std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span
     TriplesEnergy energy;
     energy.omega2 = quotients[named.quotient].omega2;
     energy.method = named.method;
+    energy.has_tables = quotients[named.quotient].of_tables();
+    energy.smallest_denominator = range_of_denominators(state, named).smallest;
     energy.spin_cases = sums_of(named.quotient);
     if (named.disconnected) {
       const SpinCases others = sums_of(*named.disconnected);
       for (std::size_t s = 0; s < others.size(); ++s)
-        energy.spin_cases[s].e_paren_t = energy.spin_cases[s].e_bracket_t + others[s].e_paren_t - others[s].e_bracket_t;
+        energy.spin_cases[s] = with_parts_of_s(energy.spin_cases[s], others[s]);
     }
     if (named.overlap) {
       const double of_doubles = 1.0 + state.methods->overlap();
-      energy.overlap = {of_doubles, of_doubles};
-      for (const Energies& of_case : sums_of(*named.overlap)) energy.overlap += of_case;
-      for (Energies& of_case : energy.spin_cases) {
-        of_case.e_bracket_t /= energy.overlap.e_bracket_t;
-        of_case.e_paren_t /= energy.overlap.e_paren_t;
-      }
+      Energies overlap{of_doubles, of_doubles};
+      for (const Energies& of_case : sums_of(*named.overlap)) overlap += of_case;
+      for (Energies& of_case : energy.spin_cases) of_case = for_each_energy(std::divides<>(), of_case, overlap);
+      energy.overlap = overlap;
     }
     for (const Energies& of_case : energy.spin_cases) energy.total += of_case;
     energy.uncorrected = energy.total;

@@ -10,6 +10,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/cuda/contraction/device_workplace.hpp"
+#include "cxx/moments/shared_contractions.hpp"
 
 namespace trifuse {
 
@@ -23,11 +24,34 @@ moments::Contract contraction_of(const CalculationState& state) {
   return contraction::device_as_workplace(state.options.devices.front(), threads);
 }
 
+/// Makes the operands of the methods. Ranks on cores share the large contractions. A rank with a GPU makes its operands
+/// alone, because an exchange takes longer than a GPU computes. Collective if there is a communicator.
+void make_operands(const CalculationState& state) {
+  const int threads = state.memory.threads;
+  Communicator* const communicator = state.communicator;
+  if (communicator != nullptr && communicator->size() > 1 && state.methods->bytes() > 0.0) {
+    const double mine[] = {static_cast<double>(threads), state.options.executor == ExecutorKind::cuda ? 1.0 : 0.0};
+    const std::vector<double> all = allgather(*communicator, mine);
+    double fewest = mine[0], gpus = 0.0;
+    for (std::size_t n = 0; n < all.size(); n += 2) {
+      fewest = std::min(fewest, all[n]);
+      gpus += all[n + 1];
+    }
+    if (gpus == 0.0) {
+      const auto worth = moments::worth_sharing(static_cast<int>(fewest), communicator->size());
+      return moments::share_contractions(
+          *communicator, contraction_of(state), worth,
+          [&](const moments::Contract& shared) { state.methods->make(threads, shared); });
+    }
+  }
+  run_collectively(communicator, [&] { state.methods->make(threads, contraction_of(state)); });
+}
+
 }
 
 void make_sources(const CalculationState& state, const std::atomic<bool>* stop) {
   const OpenMpThreads threads(state.reading_threads());
-  run_collectively(state.communicator, [&] { state.methods->make(state.memory.threads, contraction_of(state)); });
+  make_operands(state);
   state.orbitals.rotate(state.communicator, stop);
 }
 

@@ -12,6 +12,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
+#include "cxx/moments/moment_source.hpp"
 #include "tce_tiles/factors/factors_of_ranks.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
 #include "tce_tiles/tiles/factor_source.hpp"
@@ -50,13 +51,31 @@ bool tells(const TileSource& source, const std::array<int, 4>& tiles) {
   return spin(0) == Spin::alpha && spin(1) == Spin::beta && spin(2) == Spin::alpha && spin(3) == Spin::beta;
 }
 
-/// A block that is read and hashed separately, so that threads and ranks can share the work.
+/// A block, or the elements of an array with one first index, which are read and hashed separately, so that threads and
+/// ranks can share the work.
 struct HashedBlock {
-  const TileSource* source;
+  const TileSource* source;  ///< null: there is an array
   TensorKind tensor;
   std::array<int, 4> tiles;
   std::int64_t size;  ///< doubles
+  std::shared_ptr<const DenseArray> array = {};
+  std::int64_t first = 0;  ///< the first index of the array
+
+  void read(std::span<double> numbers) const {
+    if (array == nullptr) return source->read_block(tensor, tiles, numbers);
+    std::vector<std::int64_t> offset(array->shape().size(), 0), count(array->shape().begin(), array->shape().end());
+    offset[0] = first;
+    count[0] = 1;
+    array->read(offset, count, numbers);
+  }
 };
+
+/// Returns the source whose numbers make those of a source. The numbers of a source with moments are products, whose
+/// bits depend on what computed them.
+const TileSource& origin_of(const TileSource& source) {
+  const auto* const moments = dynamic_cast<const moments::MomentSource*>(&source);
+  return moments != nullptr ? moments->source() : source;
+}
 
 /// Adds the blocks of a source. If integrals are made from factors, only their blocks {h p|h h} are added.
 /// hash_factors() hashes the factors of the other integrals, because making these integrals would take as many
@@ -75,6 +94,17 @@ void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool
   add(t1_blocks(space), TensorKind::t1);
   add(t2_blocks(space), TensorKind::t2);
   if (integrals) add(triples_v2_blocks(space), TensorKind::v2);
+}
+
+/// Adds the arrays that only methods with moments need. Other sources have none.
+void add_arrays_of_moments(std::vector<HashedBlock>& blocks, const TileSource* source) {
+  const auto* const moments = dynamic_cast<const moments::MomentSource*>(source);
+  if (moments == nullptr) return;
+  for (const auto& array : moments->other_arrays()) {
+    const std::int64_t rows = array->shape()[0];
+    for (std::int64_t row = 0; row < rows; ++row)
+      blocks.push_back({nullptr, TensorKind::v2, {}, array->size() / rows, array, row});
+  }
 }
 
 /// Divides blocks into sequences, and returns the number of the first block of each. Successive blocks share rows of a
@@ -117,7 +147,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
   bool concurrent = true;
   for (const HashedBlock& block : blocks) {
     largest = std::max(largest, block.size);
-    concurrent = concurrent && block.source->concurrent_reads();
+    concurrent = concurrent && (block.source == nullptr || block.source->concurrent_reads());
   }
   constexpr std::int64_t max_buffered = std::int64_t{1} << 27;
   const std::int64_t threads =
@@ -127,7 +157,7 @@ std::vector<double> hash_blocks(const std::vector<HashedBlock>& blocks, std::siz
     const auto size = static_cast<std::size_t>(blocks[n].size);
     buffer.reserve(size);
     const std::span<double> block(buffer.data(), size);
-    blocks[n].source->read_block(blocks[n].tensor, blocks[n].tiles, block);
+    blocks[n].read(block);
     write_hash(block, numbers.data() + numbers_of_hash * n);
   };
   // One of every `ranks` sequences belongs to this rank.
@@ -178,18 +208,24 @@ std::vector<double> hash_factors(const TileSource& source, int rank, int ranks) 
 
 Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Precision precision) {
   std::vector<double> hashes;
-  const FactorSource* const factors = problem.right->factors();
+  const TileSource& right = origin_of(*problem.right);
+  const FactorSource* const factors = right.factors();
   const std::shared_ptr<const void> held = acquire_factors_of_ranks(factors, communicator, nullptr);
   run_collectively(communicator, [&] {
     std::vector<HashedBlock> blocks;
-    add_blocks(blocks, *problem.right, true);
+    add_blocks(blocks, right, true);
+    add_arrays_of_moments(blocks, problem.right);
     if (problem.left != nullptr) add_blocks(blocks, *problem.left, false);
-    if (problem.left_integrals != nullptr) add_blocks(blocks, *problem.left_integrals, true);
+    if (problem.left_integrals != nullptr) {
+      const TileSource& left = origin_of(*problem.left_integrals);
+      if (&left != &right) add_blocks(blocks, left, true);
+      add_arrays_of_moments(blocks, problem.left_integrals);
+    }
     const int rank = communicator != nullptr ? communicator->rank() : 0;
     const int ranks = communicator != nullptr ? communicator->size() : 1;
     hashes = hash_blocks(blocks, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks));
     if (factors == nullptr) return;
-    const std::vector<double> of_factors = hash_factors(*problem.right, rank, ranks);
+    const std::vector<double> of_factors = hash_factors(right, rank, ranks);
     hashes.insert(hashes.end(), of_factors.begin(), of_factors.end());
   });
   if (communicator != nullptr) communicator->allreduce_sum(hashes);

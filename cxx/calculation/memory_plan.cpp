@@ -27,6 +27,12 @@ std::int64_t MemoryPlan::made() const {
   return std::min(all_made, limit_of_made());
 }
 
+void MemoryPlan::check_dressed(const std::string& path) const {
+  if (gpus > 0 || !limit_asked || dressed <= limit) return;
+  throw UsageError(fmt::format("The dressed integrals of {} take {} of memory in each process; allow it with --memory.",
+                               path, amount(dressed)));
+}
+
 void MemoryPlan::check_rotation(const std::string& path, int ranks) const {
   // With GPUs the user limits their memory and not that of the host. Several ranks know the memory of their hosts and
   // check later.
@@ -58,7 +64,7 @@ void MemoryPlan::share(const RankAssignment& assignment, int ranks) {
   const std::int64_t all = limit_asked ? std::min(host, limit) : host;
   const auto plan_operands = [&] {
     // An idle rank stores only its part of the operands. It has its working memory to fill this part.
-    for_operands = all == unlimited ? all : all - rotated_of_rank + (idle ? working() : -scratch());
+    for_operands = all == unlimited ? all : all - rotated_of_rank - dressed + (idle ? working() : -scratch());
   };
   plan_operands();
   const bool asked = limit_asked && limit <= host;
@@ -82,8 +88,8 @@ void MemoryPlan::share(const RankAssignment& assignment, int ranks) {
   throw UsageError(
       fmt::format("This rank, one of {}, stores up to {} of the operands and needs {} to compute, but "
                   "{} allows {}; {}.",
-                  ranks, amount(owned + rotated_of_rank), amount(needed() - owned + scratch()), limited_by,
-                  amount(for_operands + rotated_of_rank + scratch()), advice));
+                  ranks, amount(owned + rotated_of_rank + dressed), amount(needed() - owned + scratch()), limited_by,
+                  amount(for_operands + rotated_of_rank + dressed + scratch()), advice));
 }
 
 }

@@ -12,7 +12,8 @@ struct RankAssignment;
 /// The host memory of one rank, in bytes: what a calculation needs, what the rank may use, and how many threads this
 /// allows. It is arithmetic only. The executors of GPUs plan the memory of GPUs.
 ///
-/// Call order: set limit and needs, check_rotation(), fit_threads(), share() if ranks share the operands.
+/// Call order: set limit and needs, check_dressed(), check_rotation(), fit_threads(), share() if ranks share the
+/// operands.
 struct MemoryPlan {
   /// The limit if the user sets none.
   static constexpr std::int64_t default_limit = std::int64_t{2} << 30;
@@ -27,6 +28,9 @@ struct MemoryPlan {
   std::int64_t rotated = 0;          ///< amplitudes and integrals in semicanonical orbitals, all ranks together
   std::int64_t rotated_of_rank = 0;  ///< the part of this rank; it stays in memory besides the operands
   std::int64_t rotation_peak = 0;    ///< most memory of this rank during the rotation of the orbitals
+
+  /// Integrals dressed with amplitudes, for methods with moments of CCSD. Each rank has all of them.
+  std::int64_t dressed = 0;
 
   std::int64_t operands = 0;            ///< all operands: panels of amplitudes and integrals
   std::int64_t scratch_per_thread = 0;  ///< scratch of one thread
@@ -47,6 +51,9 @@ struct MemoryPlan {
   /// includes the last panel of the rank's part, because a part ends with a whole panel.
   std::int64_t working() const { return scratch_per_thread + 2 * in_use_per_thread; }
 
+  /// Throws UsageError if the user has set a limit for this process without GPUs, into which the dressed integrals of
+  /// `path` do not fit.
+  void check_dressed(const std::string& path) const;
   /// Throws UsageError if the rotation of the orbitals of `path` does not fit into the limit. `ranks`: number of ranks
   /// that share the rotated numbers.
   void check_rotation(const std::string& path, int ranks) const;

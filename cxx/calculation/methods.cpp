@@ -35,6 +35,17 @@ Family family_of(TriplesMethod method) {
   return Family::gf;
 }
 
+/// Returns the family of methods of one run.
+Family family_of(const std::vector<TriplesMethod>& methods) {
+  const Family family = family_of(methods.front());
+  if (std::any_of(methods.begin(), methods.end(), [&](TriplesMethod x) { return family_of(x) != family; })) {
+    throw UsageError(
+        "A run computes methods with the same operands: t and reg-t, or ct and cr-t, or 2t and cr-cc23, or reg-gf-t; "
+        "ask for the others in another run.");
+  }
+  return family;
+}
+
 bool has_amplitudes(const TileSource* left, AmplitudeKind kind) {
   return left != nullptr && (left->info().amplitudes == kind || left->info().amplitudes == AmplitudeKind::made_up);
 }
@@ -56,6 +67,20 @@ std::string name_at(double omega2, const std::string& of_ccsd, const std::string
 
 }
 
+NeedsOfMethods needs_of(const std::vector<TriplesMethod>& methods) {
+  switch (family_of(methods)) {
+    case Family::bare:
+      return {std::find(methods.begin(), methods.end(), reg_t) != methods.end(), 0, 0};
+    case Family::moments:
+      return {false, 1, 1};
+    case Family::lambda:
+      return {true, 1, 2};
+    case Family::gf:
+      break;
+  }
+  return {true, 2, 2};
+}
+
 ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left,
                              SpinFormulation formulation)
     : methods_(methods), right_(right), left_(left), formulation_(formulation) {
@@ -67,7 +92,10 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
   right_made_ = std::make_unique<MomentSource>(right, input, moments::right_moments);
   if (asks_for(cr_t)) disconnected_ = std::make_unique<MomentSource>(right, input, moments::disconnected_triples);
   if (family == Family::lambda) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
-  if (asks_for(cr_cc23)) moments::require_arrays(input, std::array{ArrayKind::vvvv_diag});
+  if (asks_for(cr_cc23)) {
+    moments::require_arrays(input, std::array{ArrayKind::vvvv_diag});
+    warn_of_degenerate_orbitals();
+  }
   if (family == Family::gf) {
     of_left_.emplace(moments::arrays_of(right, left));
     left_made_ = std::make_unique<MomentSource>(right, *of_left_, moments::left_moments_of_gf);
@@ -75,12 +103,7 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
 }
 
 void ChosenMethods::check(const TileSource* left) const {
-  const Family family = family_of(methods_.front());
-  if (std::any_of(methods_.begin(), methods_.end(), [&](TriplesMethod x) { return family_of(x) != family; })) {
-    throw UsageError(
-        "A run computes methods with the same operands: t and reg-t, or ct and cr-t, or 2t and cr-cc23, or reg-gf-t; "
-        "ask for the others in another run.");
-  }
+  const Family family = family_of(methods_);
   if (family == Family::lambda && !has_amplitudes(left, AmplitudeKind::lambda)) {
     throw UsageError("The methods 2t and cr-cc23 need Lambda amplitudes on the left side; give them (--left).");
   }
@@ -91,6 +114,28 @@ void ChosenMethods::check(const TileSource* left) const {
   }
   if (family == Family::moments && left != nullptr && left->info().amplitudes == AmplitudeKind::lambda) {
     throw UsageError("The methods ct and cr-t have no Lambda amplitudes; leave out --left, or ask for 2t or cr-cc23.");
+  }
+}
+
+void ChosenMethods::warn_of_degenerate_orbitals() {
+  constexpr double degenerate = 1e-6;
+  const TileSpace& space = right_.tiles();
+  for (const OrbitalClass each : orbital_classes) {
+    for (int irrep = 0; irrep < 8; ++irrep) {
+      const auto [offset, size] = space.range(each, irrep);
+      const auto energies =
+          right_.orbital_energies().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+      std::vector<double> sorted(energies.begin(), energies.end());
+      std::sort(sorted.begin(), sorted.end());
+      const auto pair =
+          std::adjacent_find(sorted.begin(), sorted.end(), [](double x, double y) { return y - x < degenerate; });
+      if (pair == sorted.end()) continue;
+      warnings_.push_back(fmt::format(
+          "{} has degenerate orbitals of one symmetry (at {:.6f} hartree); CR-CC(2,3)_C and _D depend on their choice, "
+          "by up to about 5e-6 hartree. Orbitals with irreps of the point group fix it; _A does not depend on it.",
+          right_.info().path, *pair));
+      return;
+    }
   }
 }
 
@@ -171,7 +216,11 @@ void ChosenMethods::make(int threads, const moments::Contract& contract) {
     disconnected_->make(inputs);
     overlap_ = inputs.overlap();
   }
-  if (denominators() != nullptr) tables_ = inputs.denominators().sorted(formulation_);
+  if (denominators() != nullptr) {
+    tables_ = inputs.denominators().sorted(formulation_);
+    for (const Denominator each : {Denominator::one_body, Denominator::two_body, Denominator::three_body})
+      ranges_.at(static_cast<std::size_t>(each)) = range_of_denominators(tables_, each, right_.tiles(), threads);
+  }
   if (!left_made_) return;
   if (of_left_) {
     left_made_->make(moments::DressedInputs(*of_left_, integrals, threads, contract));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "cxx/calculation/options.hpp"
 #include "cxx/moments/moment_source.hpp"
 #include "cxx/triples/method.hpp"
+#include "cxx/triples/smallest_denominator.hpp"
 #include "cxx/triples/triple_denominators.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
 
@@ -30,6 +32,15 @@ struct WantedEnergies {
   std::vector<Quotient> quotients;
   std::vector<NamedEnergy> energies;
 };
+
+/// What methods need, as far as it depends on them alone.
+struct NeedsOfMethods {
+  bool left_amplitudes;  ///< true: those of the left side are not those of the right side
+  int moments;           ///< number of sides with moments of CCSD
+  int dressed_sides;     ///< number of sides with dressed integrals; 0: one pair of sides with the same integrals
+};
+/// Throws UsageError if one run cannot compute all of these methods. `methods`: not empty.
+NeedsOfMethods needs_of(const std::vector<TriplesMethod>& methods);
 
 /// The methods of a calculation.
 class ChosenMethods {
@@ -55,15 +66,22 @@ class ChosenMethods {
 
   /// Returns the size of the dressed integrals, bytes.
   double bytes() const;
+  /// Returns sentences about orbitals on whose choice an energy depends.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   /// Makes the dressed integrals and the tables. `threads`: at least 1. `contract`: computes the contractions. Throws
   /// what DressedInputs throws.
   void make(int threads, const moments::Contract& contract);
   /// Returns <exp(T1 + T2)> projected on itself in singles and doubles, without 1, for CR-CCSD(T); 0 before make().
   double overlap() const { return overlap_; }
+  /// Returns the range of denominators that are sums of tables, after make(). `denominator`: one with tables.
+  const DenominatorRange& range_of(Denominator denominator) const {
+    return ranges_.at(static_cast<std::size_t>(denominator));
+  }
 
  private:
   bool asks_for(TriplesMethod method) const;
   void check(const TileSource* left) const;
+  void warn_of_degenerate_orbitals();
 
   std::vector<TriplesMethod> methods_;
   const TileSource& right_;
@@ -74,6 +92,8 @@ class ChosenMethods {
   std::optional<DenseInput> of_left_;          ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
   std::unique_ptr<moments::MomentSource> right_made_, left_made_, disconnected_;  ///< null: not needed
   TripleDenominators tables_;
+  std::array<DenominatorRange, 4> ranges_{};  ///< [Denominator]
+  std::vector<std::string> warnings_;
   double overlap_ = 0.0;
 };
 

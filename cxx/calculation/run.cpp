@@ -239,17 +239,18 @@ void Run::check_energies(CalculationResult& result) const {
 
 CalculationResult Run::compute(const std::function<void(const CalculationResult&)>& report) {
   CalculationResult result;
-  result.warnings = state_.orbitals.warnings();
-  for (const std::string& sentence : result.warnings) tell(sentence);
+  const auto warn = [&](const std::string& sentence) {
+    tell(sentence);
+    result.warnings.push_back(sentence);
+  };
+  for (const std::string& sentence : state_.warnings) warn(sentence);
   const double begin = wall_seconds();
   make_sources(state_, settings_.stop);
+  if (const std::string sentence = warning_of_denominators(state_); !sentence.empty()) warn(sentence);
   const double rotated = wall_seconds();
   journal_ = open_journal(state_);
   settings_.journal = journal_.get();
-  if (journal_ && !journal_->warning().empty()) {
-    tell(journal_->warning());
-    result.warnings.push_back(journal_->warning());
-  }
+  if (journal_ && !journal_->warning().empty()) warn(journal_->warning());
   const double start = wall_seconds();
   load();
   const double loaded = wall_seconds();

@@ -37,7 +37,8 @@ struct CalculationState {
   ChosenOrbitals orbitals;
   Problem problem;
   std::vector<NamedEnergy> energies;
-  double largest_denominator = 0.0;  ///< hartree
+  std::vector<std::string> warnings;  ///< about the orbitals of the input
+  double largest_denominator = 0.0;   ///< hartree
   Tiling tiling{};
   Plan plan;
   MemoryPlan memory;

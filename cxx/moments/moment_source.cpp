@@ -91,6 +91,22 @@ MomentSource::MomentSource(const TileSource& bare, const DenseInput& input, cons
   require_arrays(input, side.integrals);
 }
 
+std::vector<std::shared_ptr<const DenseArray>> MomentSource::other_arrays() const {
+  std::vector<std::shared_ptr<const DenseArray>> found;
+  const auto add = [&](const std::string& name) {
+    if (bare_.arrays->has(name)) found.push_back(bare_.arrays->array(name));
+  };
+  const bool restricted = bare_.header.restricted;
+  for (const ArrayKind kind : {ArrayKind::oovv, ArrayKind::oooo, ArrayKind::kvvv, ArrayKind::vvvv_diag}) {
+    for_each_spec(kind, restricted, [&](const ArraySpec& spec) {
+      add(spec.name);
+      if (const auto other = antisymmetrised_alternative(spec)) add(other->name);
+    });
+  }
+  for (const Spin spin : distinct_spins(restricted)) add(fock_dataset(spin, restricted));
+  return found;
+}
+
 void MomentSource::make(const DressedInputs& inputs) {
   if (made_ == nullptr) made_ = open_dense((inputs.*side_.make)(), dense_hole_tile, dense_particle_tile);
 }

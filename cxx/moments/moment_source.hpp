@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/moments/dressed_input.hpp"
+#include "tce_tiles/dense/dense_arrays.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/dense/dense_source.hpp"
 #include "tce_tiles/tiles/wrapped_source.hpp"
@@ -53,6 +54,9 @@ class MomentSource final : public WrappedSource, public OfDenseInput {
   void make(const DressedInputs& inputs);
   /// Returns the size of the dressed integrals, bytes.
   double bytes() const { return bytes_; }
+  /// Returns the arrays besides those of source() of which operands and tables are made. Arrays that are absent
+  /// although not needed are left out.
+  std::vector<std::shared_ptr<const DenseArray>> other_arrays() const;
 
   /// The dressed arrays; before make() the bare ones.
   const DenseInput& input() const override { return made_ != nullptr ? made_->input() : bare_; }

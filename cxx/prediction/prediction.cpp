@@ -409,4 +409,23 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
           seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
 }
 
+DressingPrediction predict_dressing(const TileSpace& tiles, int moments, int sides) {
+  double numbers = 0.0, operations = 0.0;
+  // The main terms: o^2 v^4 of exchanges of a hole and a particle, o^3 v^3, o^4 v^2. A closed shell has one kind of
+  // integrals and 3, 5 and 5 terms; spins have four kinds, those of equal spins with 3, those of opposite spins with 4.
+  for (const Spin s : {Spin::alpha, Spin::beta}) {
+    for (const Spin t : {Spin::alpha, Spin::beta}) {
+      if (tiles.restricted() && (s == Spin::beta || t == Spin::alpha)) continue;
+      const auto o = static_cast<double>(tiles.orbitals(hole_class(s))),
+                 v = static_cast<double>(tiles.orbitals(particle_class(s)));
+      const auto p = static_cast<double>(tiles.orbitals(hole_class(t))),
+                 w = static_cast<double>(tiles.orbitals(particle_class(t)));
+      numbers += o * v * (w * w + p * p);
+      const double exchanges = tiles.restricted() || s == t ? 3.0 : 4.0, others = exchanges + 2.0;
+      operations += 2.0 * o * v * p * w * (exchanges * v * w + others * (o * w + o * p));
+    }
+  }
+  return {sides * numbers * sizeof(double), moments * operations};
+}
+
 }

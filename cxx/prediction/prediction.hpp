@@ -107,4 +107,13 @@ struct RotationPrediction {
 RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& prediction,
                                     const MachineModel& machine);
 
+/// What integrals cost that are dressed with amplitudes.
+struct DressingPrediction {
+  double bytes = 0.0;       ///< bytes in each rank, while the job runs
+  double operations = 0.0;  ///< floating-point operations that make them, by all ranks together
+};
+/// Predicts the dressed integrals of methods with moments of CCSD. `moments`: number of sides with moments. `sides`:
+/// number of sides with dressed integrals; those without moments take few operations.
+DressingPrediction predict_dressing(const TileSpace& tiles, int moments, int sides);
+
 }

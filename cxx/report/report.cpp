@@ -115,10 +115,11 @@ std::string describe_plan(const Calculation& calculation) {
   std::string text;
   if (const std::string note = calculation.reference_note(); !note.empty())
     text += fmt::format("             {}\n", note);
-  const std::string rotated =
-      calculation.memory().rotated > 0
-          ? fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.memory().rotated))
-          : "";
+  std::string sources;
+  if (calculation.memory().dressed > 0)
+    sources += fmt::format(", {} of dressed integrals", bytes(calculation.memory().dressed));
+  if (calculation.memory().rotated > 0)
+    sources += fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.memory().rotated));
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
                       to_string(plan.formulation), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
                       plan.total_operations * 1e-9);
@@ -129,7 +130,7 @@ std::string describe_plan(const Calculation& calculation) {
     if (const std::string advice = precision_advice(calculation); !advice.empty())
       text += fmt::format("             {}\n", advice);
     return text + fmt::format("Memory       {} of operands{} {}, {} on each device\n",
-                              bytes(calculation.memory().operands), rotated,
+                              bytes(calculation.memory().operands), sources,
                               calculation.memory().shared ? "on all hosts" : "on the host",
                               options.memory ? "at most " + bytes(*options.memory) : "all free memory");
   }
@@ -137,7 +138,7 @@ std::string describe_plan(const Calculation& calculation) {
                                                                          bytes(calculation.memory().made()))
                                                            : "";
   text += fmt::format("Memory       {} of operands{}{}, {} of scratch for {} thread{}{}\n",
-                      bytes(calculation.memory().operands), rotated, calculation.memory().shared ? " in all" : "",
+                      bytes(calculation.memory().operands), sources, calculation.memory().shared ? " in all" : "",
                       bytes(calculation.memory().scratch()), calculation.memory().threads,
                       calculation.memory().threads == 1 ? "" : "s", made);
   return text;
@@ -182,6 +183,10 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
     for (std::size_t s = 0; s < 4; ++s) {
       text += fmt::format("{:>8}{}\n", spin_case_names[s], columns_of(energy.spin_cases[s]));
     }
+    if (energy.overlap)
+      text += fmt::format("{:>8}{}  by which sums are divided\n", "overlap", columns_of(*energy.overlap));
+    if (energy.has_tables && std::isfinite(energy.smallest_denominator))
+      text += fmt::format("{:>8}  {:.6f} Eh is the smallest absolute denominator\n", "", energy.smallest_denominator);
   }
   const TriplesEnergy* const comparable = comparable_energy(calculation.problem(), calculation.options(), result);
   if (info.printed_triples && comparable != nullptr) {
@@ -301,6 +306,8 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
     entry.update(json_energies(energy.total));
     entry["ccsd_t_energy"] = json_if(total.has_value(), total.value_or(0.0) + energy.total.values().back());
     entry["method"] = energy.method;
+    if (energy.overlap) entry["overlap"] = json_energies(*energy.overlap);
+    entry["smallest_denominator"] = json_if(std::isfinite(energy.smallest_denominator), energy.smallest_denominator);
     for (std::size_t s = 0; s < 4; ++s) entry["spin_cases"][spin_case_names[s]] = json_energies(energy.spin_cases[s]);
     json["energies"].push_back(entry);
   }
@@ -330,11 +337,9 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["timings"] = {{"check_seconds", times.checking},           {"plan_seconds", times.planning},
                      {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
-  json["memory"] = {{"operand_bytes", calculation.memory().operands},
-                    {"rotated_bytes", calculation.memory().rotated},
-                    {"made_bytes", calculation.memory().made()},
-                    {"scratch_bytes", calculation.memory().scratch()},
-                    {"peak_bytes", result.peak_bytes}};
+  json["memory"] = {{"operand_bytes", calculation.memory().operands},  {"rotated_bytes", calculation.memory().rotated},
+                    {"dressed_bytes", calculation.memory().dressed},   {"made_bytes", calculation.memory().made()},
+                    {"scratch_bytes", calculation.memory().scratch()}, {"peak_bytes", result.peak_bytes}};
   if (result.device_report)
     json["cuda"] = json_devices(calculation, *result.device_report, rate_without_sample(result));
   json["machine"] = json_machine();

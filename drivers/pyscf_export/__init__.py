@@ -28,7 +28,7 @@ from .calculation import (check_converged, check_supported, convergence_of, conv
 from .checksums import seal, verify_seal
 from .dump_file import new_dump
 from .errors import ExportError, NotSupported
-from .moments import check_moment_integrals, moment_arrays, moment_bytes
+from .moments import check_moment_integrals, moment_arrays, moment_bytes, product_arrays
 from .orbitals import NON_CANONICAL, coupling_within_spaces, fock_matrices, orbital_numbers, orbitals_of, rohf_warning
 from .regularized import omega2_of, solve_regularized_ccsd
 from .write_dumps import write_dump, write_lambda_dump, write_left_dump
@@ -41,5 +41,5 @@ __all__ = [
     "NON_CANONICAL", "NotSupported", "amplitude_arrays", "check_converged", "check_integrals", "check_moment_integrals",
     "check_supported", "checked_amplitudes", "convergence_of", "convergence_of_lambda", "coupling_within_spaces", "factor_arrays", "fock_matrices",
     "fock_only", "integral_arrays", "integrals_of_energy", "is_density_fitted", "is_periodic", "new_dump", "omega2_of",
-    "moment_arrays", "moment_bytes", "orbital_numbers", "orbitals_of", "provenance", "rohf_warning", "scf_warning", "solved_lambda", "with_real_orbitals",
+    "moment_arrays", "moment_bytes", "orbital_numbers", "orbitals_of", "product_arrays", "provenance", "rohf_warning", "scf_warning", "solved_lambda", "with_real_orbitals",
 ]

@@ -42,7 +42,8 @@ def _arguments(argv):
     add("--left", help="name of that left-hand dump (default: NAME.left_OMEGA2.h5 for -o NAME.h5)")
     add("--lambda", dest="lambda_dump", metavar="FILE", help="also write the Lambda amplitudes as a left-hand dump")
     add("--moments", action="store_true",
-        help="also write the arrays for dressed moments (with --density-fit nothing more: the factors give them)")
+        help="also write the arrays for dressed moments, also in the dump of --omega2 (with --density-fit nothing more: the "
+             "factors give them)")
     add("--triples", action="store_true", help="also print PySCF's own (T) correction")
     add("--memory", type=float, help="memory for PySCF in MB (default: PySCF's)")
     add("--verbose", type=int, default=0, help="PySCF's verbosity, 0 to 9 (default 0)")
@@ -174,7 +175,8 @@ def _run(options):
         reg = solve_regularized_ccsd(mycc, options.omega2, eris=eris)
         if not reg.converged:
             raise RuntimeError(f"the regularised CCSD (omega2 = {options.omega2:g}) did not converge.")
-        write_left_dump(reg, options.left, overwrite=options.overwrite)
+        write_left_dump(reg, options.left, overwrite=options.overwrite, eris=eris,
+                        moments=options.moments and options.density_fit is None)
         print(f"E(Reg-CCSD) correlation{reg.e_corr:20.12f}")
         print(f"left-hand dump         {options.left}")
     if options.lambda_dump:

@@ -35,31 +35,42 @@ def moment_arrays(cc, orbitals, eris, t1, t2):
     The integrals (ac|bd) are read once, for one orbital a at a time, so that no more than v^3 of them are held at once. Those
     that are multiplied with t1, o v^3 / 2 numbers, are kept in a temporary file.
     """
-    def spins(name):
-        return "_" + "".join("a" if c.islower() else "b" for c in name) if not orbitals.restricted else ""
+    arrays = []
+    for name in RESTRICTED if orbitals.restricted else SPINS:
+        if name.lower() != "vvvv":
+            values = _integrals(eris, name)
+            arrays.append(Array(name.lower() + _spins(orbitals, name), name, values, values.__getitem__))
+    products, diagonals = product_arrays(orbitals, eris, t1)
+    if orbitals.restricted:
+        ladders = [("ladder", "oovv", cc._add_vvvv(None, t2, eris, t2sym="jiba"))]
+    else:
+        ladders = zip(("ladder_aa", "ladder_ab", "ladder_bb"), ("oovv", "oOvV", "OOVV"), cc._add_vvvv(None, t2, eris))
+    arrays += products + [Array(name, classes, values, values.__getitem__) for name, classes, values in ladders]
+    return arrays, diagonals
 
+
+def product_arrays(orbitals, eris, t1):
+    """kvvv of these t1, and the arrays of vvvv_diag by name in the order of the dump."""
     arrays, diagonals = [], {}
     for name in RESTRICTED if orbitals.restricted else SPINS:
-        values = _integrals(eris, name)
         if name.lower() != "vvvv":
-            arrays.append(Array(name.lower() + spins(name), name, values, values.__getitem__))
             continue
+        values = _integrals(eris, name)
         same = name[0] == name[2]
         passes = ((name, False),) if same else ((name, False), (name[2:] + name[:2], True))
         for pairs, swapped in passes:
             t = t1 if orbitals.restricted else t1[pairs[0] == "V"]
             products, diagonal = _products(t, values, len(orbitals.order[pairs[2]]), same, swapped)
             classes = ("O" if pairs[0] == "V" else "o") + pairs[1:]
-            arrays.append(Array("kvvv" + spins(classes), classes, products, _unpacked(products)))
+            arrays.append(Array("kvvv" + _spins(orbitals, classes), classes, products, _unpacked(products)))
             if not swapped:
                 order = np.ix_(orbitals.order[pairs[0]], orbitals.order[pairs[2]])
-                diagonals["vvvv_diag" + spins(pairs[::2])] = np.stack([each[order] for each in diagonal])
-    if orbitals.restricted:
-        ladders = [("ladder", "oovv", cc._add_vvvv(None, t2, eris, t2sym="jiba"))]
-    else:
-        ladders = zip(("ladder_aa", "ladder_ab", "ladder_bb"), ("oovv", "oOvV", "OOVV"), cc._add_vvvv(None, t2, eris))
-    arrays += [Array(name, classes, values, values.__getitem__) for name, classes, values in ladders]
+                diagonals["vvvv_diag" + _spins(orbitals, pairs[::2])] = np.stack([each[order] for each in diagonal])
     return arrays, diagonals
+
+
+def _spins(orbitals, name):
+    return "_" + "".join("a" if c.islower() else "b" for c in name) if not orbitals.restricted else ""
 
 
 def _integrals(eris, name):

@@ -11,7 +11,7 @@ from .calculation import (auxiliary_basis, check_converged, check_supported, con
                           is_density_fitted, provenance, scf_warning, with_real_orbitals)
 from .dump_file import check_target, new_dump
 from .errors import ExportError
-from .moments import check_moment_integrals, moment_arrays
+from .moments import check_moment_integrals, moment_arrays, product_arrays
 from .orbitals import fock_matrices, orbital_numbers, orbitals_of, rohf_warning
 from .regularized import omega2_of
 
@@ -64,10 +64,12 @@ def write_dump(cc, filename, comment="", allow_unconverged=False, eris=None, ove
                 file.write_array(name, matrices)
 
 
-def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=False, overwrite=False):
+def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=False, overwrite=False, eris=None,
+                    moments=False):
     """Write the amplitudes of `solve_regularized_ccsd`, with the original orbital energies, as a left-hand dump.
 
-    `overwrite` as in `write_dump`.
+    `overwrite` as in `write_dump`. `moments`: also kvvv, which Reg-GF(T) needs, from `eris` of `cc.ao2mo()`; without them the
+    integrals are transformed again.
     """
     check_supported(cc)
     solved = omega2_of(cc)
@@ -77,13 +79,19 @@ def write_left_dump(cc, filename, omega2=None, comment="", allow_unconverged=Fal
         raise ExportError(f"these amplitudes were solved with omega2 = {solved}, not {omega2}.")
     check_converged(cc, allow_unconverged)
     t1, t2 = checked_amplitudes(cc, cc.t1, cc.t2)
-    orbitals = orbitals_of(cc, fock_only(cc), t1, t2)
+    if moments and eris is None:
+        eris = cc.ao2mo(cc.mo_coeff)
+    orbitals = orbitals_of(cc, eris if moments else fock_only(cc), t1, t2)
+    if moments:
+        check_moment_integrals(orbitals, eris)
     with new_dump(filename, _kind(cc), overwrite) as file:
         _write_header(file, cc, orbitals, comment)
         # After the last iteration e_corr is the energy of these amplitudes. It does not contain the shift.
         file.attrs["correlation_energy"] = float(np.real(cc.e_corr))
         _write_convergence(file, convergence_of(cc))
         _write_ordered(file, amplitude_arrays(orbitals, t1, t2), orbitals)
+        if moments:
+            _write_ordered(file, product_arrays(orbitals, eris, t1)[0], orbitals)
 
 
 def write_lambda_dump(cc, filename, comment="", allow_unconverged=False, overwrite=False, eris=None):

@@ -100,7 +100,7 @@ class Report(ProgramTest):
         self.assertEqual(report["version"], trifuse("--version").out.split()[1])
         self.assertEqual(report["units"], "hartree")
         for entry in report["energies"]:
-            self.assertEqual(list(entry), ["omega2", "E[T]", "E(T)", "ccsd_t_energy", "method", "spin_cases"])
+            self.assertEqual(list(entry), ["omega2", "E[T]", "E(T)", "ccsd_t_energy", "method", "smallest_denominator", "spin_cases"])
             self.assertEqual(tuple(entry["spin_cases"]), SPIN_CASES)
         self.assertEqual(report["settings"], {"method": ["t"], "form": "spin-orbital", "omega2": [0.0, 0.1], "rohf": "nwchem", "executor": "cpu",
                                               "precision": "double", "target_error": None,

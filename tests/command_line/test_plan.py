@@ -130,6 +130,19 @@ class Prediction(PlanTest):
         self.assert_usage(WATER, "--naux", 100, saying="--factors goes with --occupied and --virtual")
         self.assertEqual(trifuse("plan", *SIZES, "--naux", 0).code, 2)
 
+    def test_it_says_what_dressed_integrals_take(self):
+        one, _ = self.plan("--occupied", 5, "--virtual", 6)
+        for method, sides, moments in (("ct,cr-t", 1, 1), ("2t", 2, 1), ("reg-gf-t", 2, 2)):
+            planned, text = self.plan("--occupied", 5, "--virtual", 6, "--method", method)
+            self.assertEqual(planned["prediction"]["dressing"]["rank_bytes"], sides * 8 * 5 * 6 * (6 * 6 + 5 * 5))
+            self.assertEqual(planned["prediction"]["dressing"]["operations"],
+                             moments * (6 * 5**2 * 6**4 + 10 * 5**3 * 6**3 + 10 * 5**4 * 6**2))
+            self.assertIn("dressed integrals take", text)
+            self.assertGreater(planned["prediction"]["memory"]["rank_bytes"], 1.5 * one["prediction"]["memory"]["rank_bytes"])
+        self.assertNotIn("dressing", one["prediction"])
+        self.assert_usage(*SIZES, "--method", "ct,2t", saying="methods with the same operands")
+        self.assert_usage(*SIZES, "--method", "ct", "--naux", 90, saying="need whole integrals")
+
     def test_it_says_what_semicanonical_orbitals_take(self):
         planned, text = self.plan(CARBENE, "--gpus", 0)
         run = self.report_of(CARBENE, "--rohf", "semicanonical", "--device", "cpu")

@@ -44,8 +44,13 @@ class Schema(ProgramTest):
         self.assert_valid("run", dump, "--left", dump, "--threads", 1, "--tile-size", 3, "--journal", self.folder / "journal")
         self.assert_valid("run", CARBENE, "--precision", "mixed", "--device", "cpu", "--tile-size", 3)
         self.assert_valid("run", CARBENE, "--rohf", "semicanonical", "--memory", "1GiB", "--executor", "reference")
-        report = self.assert_valid("run", DATA.parent / "dumps" / "hf_160_631g_rhf_moments.h5", "--method", "ct", "--threads", 1)
-        self.assertEqual((report["settings"]["method"], report["method"]), (["ct"], "CCSD(cT)"))
+        report = self.assert_valid("run", DATA.parent / "dumps" / "hf_160_631g_rhf_moments.h5", "--method", "ct,cr-t", "--threads", 1)
+        self.assertEqual((report["settings"]["method"], report["method"]), (["ct", "cr-t"], "CCSD(cT)"))
+        ct, cr = report["energies"]
+        self.assertNotIn("overlap", ct)
+        self.assertAlmostEqual(cr["overlap"]["E(T)"] * cr["E(T)"], ct["E(T)"], delta=1e-15)
+        self.assertAlmostEqual(cr["smallest_denominator"], -report["plan"]["largest_denominator"], delta=1e-12)
+        self.assertEqual(report["memory"]["dressed_bytes"], 8 * 5 * 6 * (6 * 6 + 5 * 5))
         self.assertAlmostEqual(report["energies"][0]["E(T)"], -0.0029762904945657, delta=1e-9)
 
     def test_reports_of_the_other_commands(self):

@@ -43,6 +43,7 @@ class Energies(SeveralProcesses):
         self.assert_same_bits((2,), WATER, "--executor", "reference")
         self.assert_same_bits((3,), WATER, "--device", "cpu", "--threads", 2)
         self.assert_same_bits((2,), WATER, "--device", "cpu", "--left", WATER)
+        self.assert_same_bits((2,), DATA.parent / "dumps" / "hf_160_631g_rhf_moments.h5", "--device", "cpu", "--method", "ct,cr-t")
 
     # The address sanitizer keeps memory that was returned.
     @unittest.skipIf(repeated(), "another build tests this")

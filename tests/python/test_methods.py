@@ -19,7 +19,7 @@ import trifuse
 import trifuse.pyscf
 from molecules import mean_field, solved
 from trifuse._arrays import NAMES, SPIN_NAMES
-from trifuse._pyscf_export import write_dump, write_lambda_dump
+from trifuse._pyscf_export import write_dump, write_lambda_dump, write_left_dump
 
 DATA = Path(os.environ["TRIFUSE_TEST_DATA"])
 MOMENTS = DATA / "dumps" / "hf_160_631g_rhf_moments.h5"
@@ -37,6 +37,13 @@ ENERGIES = {  # E(cT), E[cT], CR-CC(2,3)_A
     "hf": (-0.0011752605077555093, -0.0015238105840151039, -0.0014041144657543137),
     "oh": (-0.0005207049780449937, -0.0005934050909014695, -0.000543364186226289),
     "ch2": (-0.0005736840184853156, -0.000582011513822786, -0.0005653766859333015)}
+OTHERS = {  # E CR-CCSD[T], E CR-CCSD(T), CR-CC(2,3)_B, _C, _D
+    "h2o": (-0.0009518855719734019, -0.0008668748718009162, -0.0008886972318313353, -0.0011643817720863741, -0.0011590057019600893),
+    "f2": (-0.004839455232234558, -0.0044274708708270955, -0.004353825444161549, -0.005914551531934575, -0.005824864236989222),
+    "hf": (-0.0014702816300930072, -0.0011339395068583114, -0.00135735225225319, -0.0017680974287568524, -0.0017525295951883845),
+    "oh": (-0.0005739030483410152, -0.000503587667045313, -0.0005281717706582794, -0.0007040452100837119, -0.0006993221779177173),
+    "ch2": (-0.0005619607165086034, -0.0005539176729203754, -0.0005521773362136267, -0.0007688520064362032, -0.0007659705814144538)}
+CR, VARIANTS = "CR-CCSD(T)", ("CR-CC(2,3)_B", "CR-CC(2,3)_C", "CR-CC(2,3)_D")
 TOLERANCE = 1e-9
 
 
@@ -108,6 +115,17 @@ class Arrays(Case):
         self.assertLess(abs(result.e_t + 0.0029762904945657438), TOLERANCE)
         self.assertLess(abs(result.energies[1].e_t), abs(result.e_t))
 
+    def test_journal(self):
+        arrays, _, _ = arrays_of("h2o_631g_rhf.h5")
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"method": "ct", "journal": os.path.join(folder, "journal"), "check": False, "tile_size": 4}
+            first = trifuse.triples(**arrays, threads=1, **options)
+            again = trifuse.triples(**arrays, threads=2, **options)
+            tasks = again.to_dict()["tasks"]
+            self.assertEqual((again.e_t, tasks["from_journal"]), (first.e_t, tasks["total"]))
+            arrays["kvvv"] = arrays["kvvv"] + 1e-9
+            self.assert_refused(trifuse.UsageError, "belongs to a calculation with other input", trifuse.triples, **arrays, **options)
+
     def test_absent_arrays(self):
         arrays, _, _ = arrays_of("h2o_631g_rhf.h5")
         for name in ("oooo", "kvvv", "oovv", "fock"):
@@ -153,9 +171,24 @@ class Arrays(Case):
 
 class Objects(Case):
     def check(self, cc, name, **options):
-        e_t, e_bracket_t, a = ENERGIES[name]
-        self.assert_energies(trifuse.pyscf.triples(cc, method="ct", **options), CT, e_t, e_bracket_t)
-        self.assert_energies(trifuse.pyscf.triples(cc, method=["2t"], **options), A, a)
+        (e_t, e_bracket_t, a), (divided, all_divided, *variants) = ENERGIES[name], OTHERS[name]
+        result = trifuse.pyscf.triples(cc, method="ct,cr-t", **options)
+        self.assert_energies(result, CT, e_t, e_bracket_t)
+        self.assertLess(abs(result.by_method[CR].e_bracket_t - divided), TOLERANCE)
+        self.assertLess(abs(result.by_method[CR].e_t - all_divided), TOLERANCE)
+        of_bracket_t, of_t = result.by_method[CR].overlap
+        self.assertAlmostEqual(of_t * result.by_method[CR].e_t, result.e_t, 15)
+        self.assertAlmostEqual(of_bracket_t * result.by_method[CR].e_bracket_t, result.e_bracket_t, 15)
+        result = trifuse.pyscf.triples(cc, method=["2t", "cr-cc23"], **options)
+        self.assert_energies(result, A, a)
+        degenerate = any("degenerate orbitals of one symmetry" in warning for warning in result.warnings)
+        self.assertEqual(degenerate, name in ("f2", "hf"))
+        for variant, energy in zip(VARIANTS, variants):
+            # Other orbitals pi of a linear molecule give another energy.
+            tolerance = 5e-5 if degenerate and variant != VARIANTS[0] else TOLERANCE
+            self.assertLess(abs(result.by_method[variant].e_t - energy), tolerance, variant)
+        self.assertEqual(set(result.by_method), {A, *VARIANTS})
+        self.assertGreater(min(each.smallest_denominator for each in result.energies), 0.5)
 
     def test_closed_shells(self):
         self.check(amplitudes("h2o"), "h2o")
@@ -173,6 +206,23 @@ class Objects(Case):
         left = trifuse.pyscf.solve_regularized_ccsd(cc, 0.2)
         self.assert_energies(trifuse.pyscf.triples(cc, left=left, method="ct"), "Reg-(cT)", -0.0007055947093266807)
         self.assert_energies(trifuse.pyscf.triples(cc, left=left, method="reg-t"), "Reg-CCSD(T)", -0.0007746583467618321)
+        self.assert_energies(trifuse.pyscf.triples(cc, left=left, method="reg-gf-t"), "Reg-GF(T)", -0.0006223603682375873)
+        with tempfile.TemporaryDirectory() as folder:
+            right, of_left = os.path.join(folder, "h2o.h5"), os.path.join(folder, "left.h5")
+            write_dump(cc, right, moments=True)
+            write_left_dump(left, of_left)
+            self.assert_refused(trifuse.InputError, "left.h5 lacks kvvv", trifuse.run, right, left=of_left, method="reg-gf-t")
+            write_left_dump(left, of_left, overwrite=True, moments=True)
+            gf = trifuse.run(right, left=of_left, method="reg-gf-t", form="spin-orbital")
+            self.assert_energies(gf, "Reg-GF(T)", -0.0006223603682375873)
+            with trifuse.Dump(right) as dump, trifuse.Dump(of_left) as left_dump:
+                self.assertEqual(trifuse.triples(**dump, left=left_dump, method="reg-gf-t", form="spin-orbital").e_t, gf.e_t)
+
+    def test_regularised_with_spins(self):
+        cc = amplitudes("ch2", spin=2)
+        left = trifuse.pyscf.solve_regularized_ccsd(cc, 0.2)
+        result = trifuse.pyscf.triples(cc, left=left, method="reg-gf-t")
+        self.assert_energies(result, "Reg-GF(T)", -0.00038726026472872386)
 
     def test_given_integrals_are_used(self):
         cc = amplitudes("h2o")

@@ -37,7 +37,7 @@ __all__ = ["ccsd_t", "kernel", "patch", "solve_regularized_ccsd", "triples", "un
 
 _KERNELS = ("pyscf.cc.ccsd_t", "pyscf.cc.uccsd_t")
 # Methods with dressed moments, and those of them whose left amplitudes are Lambda.
-_WITH_MOMENTS, _WITH_LAMBDA = frozenset({"ct", "cr-t", "2t", "cr-cc23"}), frozenset({"2t", "cr-cc23"})
+_WITH_MOMENTS, _WITH_LAMBDA = frozenset({"ct", "cr-t", "2t", "cr-cc23", "reg-gf-t"}), frozenset({"2t", "cr-cc23"})
 _originals: dict[str, Any] = {}
 
 
@@ -62,9 +62,9 @@ def triples(
     eris
         Integrals of mycc.ao2mo(). Default: they are transformed here, once. Datasets of HDF5 are read box by box.
     method
-        As in `trifuse.triples`. ct, cr-t, 2t and cr-cc23 need kvvv, the integrals of four virtual orbitals times t1, which is
-        made here in temporary files. With density fitting the run makes all arrays from the factors. 2t and cr-cc23 imply
-        left="lambda".
+        As in `trifuse.triples`. ct, cr-t, 2t, cr-cc23 and reg-gf-t need kvvv, the integrals of four virtual orbitals times t1,
+        which is made here in temporary files. With density fitting the run makes all arrays from the factors. 2t and cr-cc23
+        imply left="lambda".
     left
         Left amplitudes. "lambda": those of mycc.l1 and mycc.l2, for Lambda-CCSD(T); the Lambda equations are solved if
         this has not been done. An object of solve_regularized_ccsd: two-sided Reg-CCSD(T). Default: the right ones.
@@ -109,7 +109,8 @@ def triples(
         if left is not None:
             if left == "lambda" and (mycc.l1 is None or mycc.l2 is None):
                 log.info("%s has no Lambda amplitudes; the Lambda equations are solved now.", name)
-            left_amplitudes, iteration = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks)
+            left_amplitudes, iteration = _left(mycc, left, orbitals, (t1, t2, eris), right, allow_unconverged, checks,
+                                               "reg-gf-t" in methods)
         of_left = None if iteration is None else iteration.warning
         of_rohf = None if str(options.get("rohf")) == "semicanonical" else _export.rohf_warning(mycc, orbitals)
         warnings = [sentence for sentence in (_export.scf_warning(mycc, orbitals), of_rohf, of_left) if sentence]
@@ -318,8 +319,11 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> t
 
 
 def _left(mycc: Any, left: Any, orbitals: Any, right_arrays: tuple[Any, Any, Any], right: Amplitudes, allow_unconverged: bool,
-          checks: bool) -> tuple[Amplitudes, Any]:
-    """The left amplitudes, and the LambdaIteration or None. `right_arrays`: t1, t2 and the integrals, or None for these."""
+          checks: bool, moments: bool) -> tuple[Amplitudes, Any]:
+    """The left amplitudes, and the LambdaIteration or None. `right_arrays`: t1, t2 and the integrals, or None for these.
+
+    `moments`: with kvvv of regularised amplitudes.
+    """
     iteration = None
     if isinstance(left, str):
         if left != "lambda":
@@ -336,7 +340,8 @@ def _left(mycc: Any, left: Any, orbitals: Any, right_arrays: tuple[Any, Any, Any
         convergence = _export.convergence_of(left)
         kind, omega2, (t1, t2) = "reg-ccsd", solved, _export.checked_amplitudes(mycc, left.t1, left.t2)
     arrays = {name: values for name, values in right.arrays.items() if name.startswith(("eps_", "irrep_"))}
-    for array in _export.amplitude_arrays(orbitals, t1, t2):
+    products = _export.product_arrays(orbitals, right_arrays[2], t1)[0] if moments and kind == "reg-ccsd" else []
+    for array in [*_export.amplitude_arrays(orbitals, t1, t2), *products]:
         arrays[array.name] = _in_order(array, orbitals)
     return right._replace(arrays=arrays, kind=kind, omega2=omega2, fock_in_triples=None, correlation_energy=None,
                           scf_energy=None, convergence=convergence, source="the left amplitudes"), iteration

@@ -30,6 +30,10 @@ class Energy(NamedTuple):
     precision."""
     uncorrected: tuple[float, float] | None = None
     """E[T] and E(T) in mixed precision without the correction by tasks in double precision. None in double precision."""
+    overlap: tuple[float, float] | None = None
+    """CR-CCSD(T): the overlaps by which both sums have been divided; else None."""
+    smallest_denominator: float | None = None
+    """The smallest absolute denominator of all triples, hartree. None if there are no triples."""
 
 
 class Check(NamedTuple):
@@ -159,7 +163,8 @@ def _energy(report: Mapping[str, Any]) -> Energy:
     cases = {name: _pair(each) for name, each in report["spin_cases"].items()}
     mixed = "error_bar" in report
     return Energy(float(report["omega2"]), *_pair(report), str(report["method"]), report["ccsd_t_energy"], cases,
-                  _pair(report["error_bar"]) if mixed else (0.0, 0.0), _pair(report["uncorrected"]) if mixed else None)
+                  _pair(report["error_bar"]) if mixed else (0.0, 0.0), _pair(report["uncorrected"]) if mixed else None,
+                  _pair(report["overlap"]) if "overlap" in report else None, report.get("smallest_denominator"))
 
 
 def _pair(energies: Mapping[str, Any]) -> tuple[float, float]:
