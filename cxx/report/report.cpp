@@ -182,6 +182,9 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
     for (std::size_t s = 0; s < 4; ++s) {
       text += fmt::format("{:>8}{}\n", spin_case_names[s], columns_of(energy.spin_cases[s]));
     }
+    for (std::size_t n = 0; n < energy.fragments.size(); ++n) {
+      text += fmt::format("{:>8}{}  fragment\n", n, columns_of(energy.fragments[n].energy));
+    }
   }
   const TriplesEnergy* const comparable = comparable_energy(calculation.problem(), calculation.options(), result);
   if (info.printed_triples && comparable != nullptr) {
@@ -302,6 +305,8 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
     entry["ccsd_t_energy"] = json_if(total.has_value(), total.value_or(0.0) + energy.total.values().back());
     entry["method"] = energy.method;
     for (std::size_t s = 0; s < 4; ++s) entry["spin_cases"][spin_case_names[s]] = json_energies(energy.spin_cases[s]);
+    for (const FragmentEnergy& fragment : energy.fragments)
+      entry["fragments"].push_back(json_energies(fragment.energy));
     json["energies"].push_back(entry);
   }
   if (ccsd_energy) json["ccsd_correlation_energy"] = *ccsd_energy;
