@@ -9,23 +9,18 @@
 #include "cxx/calculation/devices.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
-#include "cxx/cuda/contraction/host_contraction.hpp"
+#include "cxx/cuda/contraction/device_workplace.hpp"
 
 namespace trifuse {
 
 namespace {
 
-/// Returns what computes the contractions that make operands: the GPUs the large ones, the cores the others.
+/// Returns what computes the contractions that make operands.
 moments::Contract contraction_of(const CalculationState& state) {
   const int threads = state.memory.threads;
-  const moments::Contract on_cores = moments::contract_on_cores(threads);
-  if (state.options.executor != ExecutorKind::cuda || state.options.devices.empty()) return on_cores;
-  return [on_cores, threads, devices = state.options.devices](
-             const contraction::Contraction& contraction, double factor, const double* a, const double* b, double* c) {
-    constexpr double large = 1e10;  // operations that take longer than the way to a GPU and back
-    if (contraction::operations(contraction) < large) return on_cores(contraction, factor, a, b, c);
-    contraction::HostContraction(contraction, devices, 0, threads).run(factor, a, b, 1.0, c);
-  };
+  if (state.options.executor != ExecutorKind::cuda || state.options.devices.empty())
+    return moments::contract_on_cores(threads);
+  return contraction::device_as_workplace(state.options.devices.front(), threads);
 }
 
 }

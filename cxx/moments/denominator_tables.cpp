@@ -9,8 +9,8 @@ namespace trifuse::moments {
 namespace {
 
 /// Gives a table memory, with zeros.
-Result begin(OwnedArray& table, std::vector<std::int64_t> extents) {
-  table = OwnedArray(std::move(extents));
+Result begin(const Terms& terms, OwnedArray& table, std::vector<std::int64_t> extents) {
+  table = terms.make(std::move(extents));
   return table.result();
 }
 
@@ -24,14 +24,18 @@ DenominatorTables::DenominatorTables(const MomentOperands& operands) : closed_sh
       add_pairs(operands, s, t);
       add_three_body(operands, s, t);
       if (s == t) add_exchange(operands, s);
+      for (BySpin<BySpin<OwnedArray>>* const table : {&oo_, &vv_, &ov_, &oov_, &ovv_})
+        operands.terms_.finish((*table)[s][t].result());
     }
+    operands.terms_.finish(o_[s].result());
+    operands.terms_.finish(v_[s].result());
   }
 }
 
 void DenominatorTables::add_one_body(const MomentOperands& in, Spin s) {
   const Terms& terms = in.terms_;
   const std::int64_t holes = in.holes(s), particles = in.particles(s);
-  const Result o = begin(o_[s], {holes}), v = begin(v_[s], {particles});
+  const Result o = begin(terms, o_[s], {holes}), v = begin(terms, v_[s], {particles});
   ArrayView of_holes = in.fock(s), of_particles = of_holes;
   of_holes.extents = {holes, holes};
   of_particles.extents = {particles, particles};
@@ -60,9 +64,9 @@ void DenominatorTables::add_one_body(const MomentOperands& in, Spin s) {
 /// All terms of opposite spins, which equal spins have, too.
 void DenominatorTables::add_pairs(const MomentOperands& in, Spin s, Spin t) {
   const Terms& terms = in.terms_;
-  const Result oo = begin(oo_[s][t], {in.holes(s), in.holes(t)}),
-               vv = begin(vv_[s][t], {in.particles(s), in.particles(t)}),
-               ov = begin(ov_[s][t], {in.holes(s), in.particles(t)});
+  const Result oo = begin(terms, oo_[s][t], {in.holes(s), in.holes(t)}),
+               vv = begin(terms, vv_[s][t], {in.particles(s), in.particles(t)}),
+               ov = begin(terms, ov_[s][t], {in.holes(s), in.particles(t)});
   const ArrayView t1 = in.t1(s), t1_of_t = in.t1(t), ovov = in.ovov(s, t);
   const OwnedArray tau = in.tau(s, t, in.own(s, t));
   const bool exchanged = s == t && in.in_.antisymmetrised;  // add_exchange() has the terms of t2 in ov
@@ -105,8 +109,8 @@ void DenominatorTables::add_exchange(const MomentOperands& in, Spin s) {
 
 void DenominatorTables::add_three_body(const MomentOperands& in, Spin s, Spin t) {
   const Terms& terms = in.terms_;
-  const Result oov = begin(oov_[s][t], {in.holes(s), in.holes(t), in.particles(s)}),
-               ovv = begin(ovv_[s][t], {in.holes(s), in.particles(s), in.particles(t)});
+  const Result oov = begin(terms, oov_[s][t], {in.holes(s), in.holes(t), in.particles(s)}),
+               ovv = begin(terms, ovv_[s][t], {in.holes(s), in.particles(s), in.particles(t)});
   const ArrayView ovov = in.ovov(s, t), x = in.t2(s, t);
   terms.add(oov, "iaje,ijae->ija", 1.0, ovov, x);
   terms.add(ovv, "iamb,imab->iab", -1.0, ovov, x);

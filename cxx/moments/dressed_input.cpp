@@ -114,10 +114,11 @@ std::shared_ptr<DenseInput> DressedInputs::left_of_gf() const {
   const Terms terms(contract_, threads_);
   for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, "ovov")) {
     if (!closed_shell && s == beta && t == alpha) continue;
-    OwnedArray c2({shape[0], shape[2], shape[1], shape[3]});
+    OwnedArray c2 = terms.make({shape[0], shape[2], shape[1], shape[3]});
     operands_.c2(s, t, c2.result().first);
-    std::fill_n(elements, c2.result().size(), 0.0);
-    terms.add({elements, shape}, "ijab->iajb", 1.0, c2.view());
+    const Result result = terms.zeros(elements, shape);
+    terms.add(result, "ijab->iajb", 1.0, c2.view());
+    terms.finish(result);
   }
   return with_arrays(input_, arrays);
 }

@@ -12,23 +12,16 @@ double half_if_equal(Spin s, Spin t) {
   return s == t ? 0.5 : 1.0;
 }
 
-/// Begins a result with 0.
-Result zeroed(double* first, std::vector<std::int64_t> extents) {
-  Result result{first, std::move(extents)};
-  std::fill_n(first, result.size(), 0.0);
-  return result;
-}
-
 }
 
 MomentOperands::MomentOperands(const MomentInputs& inputs, int threads, Contract contract)
     : in_(inputs), terms_(std::move(contract), threads) {
   if (!in_.closed_shell) return;
   const ArrayView t = t2(alpha, beta);
-  same_ = OwnedArray(t.extents);
+  same_ = terms_.make(t.extents);
   terms_.add(same_.result(), "ijab->ijab", 1.0, t);
   terms_.add(same_.result(), "ijba->ijab", -1.0, t);
-  u_ = OwnedArray(t.extents);
+  u_ = terms_.make(t.extents);
   terms_.add(u_.result(), "ijab->ijab", 1.0, t);
   terms_.add(u_.result(), "ijab->ijab", 1.0, same_.view());
 }
@@ -70,7 +63,7 @@ ArrayView MomentOperands::fock(Spin s) const {
 ArrayView MomentOperands::ooov(Spin s, Spin t) {
   OwnedArray& x = ooov_[place(s)][place(t)];
   if (!x.exists()) {
-    x = OwnedArray({holes(s), holes(s), holes(t), particles(t)});
+    x = terms_.make({holes(s), holes(s), holes(t), particles(t)});
     terms_.add(x.result(), "mdlj->ljmd", 1.0, ovoo(t, s));
     terms_.add(x.result(), "je,lemd->ljmd", 1.0, t1(s), ovov(s, t));
   }
@@ -83,26 +76,27 @@ std::vector<MomentOperands::Ring> MomentOperands::rings(Spin s) const {
 }
 
 OwnedArray MomentOperands::fov(Spin s) const {
-  OwnedArray f({holes(s), particles(s)});
+  OwnedArray f = terms_.make({holes(s), particles(s)});
   hbar_fov(s, f.result().first);
   return f;
 }
 
 OwnedArray MomentOperands::tau(Spin s, Spin t, double factor) const {
-  OwnedArray x(shape_t2(s, t));
+  OwnedArray x = terms_.make(shape_t2(s, t));
   terms_.add(x.result(), "ijef->ijef", factor, t2(s, t));
   terms_.add(x.result(), "ie,jf->ijef", 1.0, t1(s), t1(t));
   return x;
 }
 
 void MomentOperands::hbar_fov(Spin s, double* f) const {
-  const Result result = zeroed(f, {holes(s), particles(s)});
+  const Result result = terms_.zeros(f, {holes(s), particles(s)});
   ArrayView bare = fock(s);
   bare.first += holes(s);
   bare.extents = result.extents;
   terms_.add(result, "me->me", 1.0, bare);
   for (const Spin r : both_spins) terms_.add(result, "menf,nf->me", 1.0, ovov(s, r), t1(r));
   if (!in_.antisymmetrised) terms_.add(result, "mfne,nf->me", -1.0, ovov(s, s), t1(s));
+  terms_.finish(result);
 }
 
 /// In expressions the indices of bare (pq|rs) are in the order in which an antisymmetrised array has the right two of
@@ -114,10 +108,10 @@ void MomentOperands::right_ovvv(Spin s, Spin t, double* v) {
   const Result result{v, shape_ovvv(s, t)};
   const double* const k = block(&MomentInputs::kvvv, s, t);
   const double half = half_if_equal(s, t), one = own(s, t);
-  std::transform(k, k + result.size(), v, [one](double number) { return one * number; });
+  if (k != v || one != 1.0) std::transform(k, k + result.size(), v, [one](double number) { return one * number; });
   const ArrayView x = t2(s, t);
-  OwnedArray of_b({holes(s), particles(s), holes(t), particles(t)});  // [k,c,m,d]
-  OwnedArray of_c({holes(s), holes(s), particles(t), particles(t)});  // [n,k,b,d]
+  OwnedArray of_b = terms_.make({holes(s), particles(s), holes(t), particles(t)});  // [k,c,m,d]
+  OwnedArray of_c = terms_.make({holes(s), holes(s), particles(t), particles(t)});  // [n,k,b,d]
   const Result b = of_b.result(), c = of_c.result();
   terms_.add(result, "kcbd->kcbd", one, ovvv(s, t));
   const Signed mixed = mixed_ovov(s, t);
@@ -142,15 +136,16 @@ void MomentOperands::right_ovvv(Spin s, Spin t, double* v) {
   terms_.add(result, "nc,nkbd->kcbd", -1.0, t1(s), of_c.view());
   terms_.add(result, "mb,kcmd->kcbd", -1.0, t1(t), of_b.view());
   if (s == t) terms_.antisymmetrise(result, 1, 2);
+  terms_.finish(result);
 }
 
 /// The formula of moments, in which a is dressed at once for all terms (in `of_a`).
 void MomentOperands::right_ovoo(Spin s, Spin t, double* o) {
   const double half = half_if_equal(s, t), one = own(s, t);
-  const Result result = zeroed(o, shape_ovoo(s, t));
+  const Result result = terms_.zeros(o, shape_ovoo(s, t));
   const ArrayView x = t2(s, t);
   const OwnedArray pairs = tau(s, t, half);
-  OwnedArray of_a(shape_oooo(s, t));  // [m,i,l,j]
+  OwnedArray of_a = terms_.make(shape_oooo(s, t));  // [m,i,l,j]
   const Result a = of_a.result();
   terms_.add(result, "iajl->iajl", one, ovoo(s, t));
   terms_.add(result, "ie,ljae->iajl", one, t1(s), oovv(t, s));
@@ -167,39 +162,44 @@ void MomentOperands::right_ovoo(Spin s, Spin t, double* o) {
   if (s != t) terms_.add(result, "mild,jmda->iajl", -1.0, ooov(s, t), t2(t, s));
   terms_.add(result, "ld,ijad->iajl", half, fov(t).view(), x);
   if (s == t) terms_.antisymmetrise(result, 0, 2);
+  terms_.finish(result);
 }
 
 void MomentOperands::left_ovvv(Spin s, Spin t, double* v) const {
   const double one = own(s, t);
-  const Result result = zeroed(v, shape_ovvv(s, t));
+  const Result result = terms_.zeros(v, shape_ovvv(s, t));
   terms_.add(result, "kcbd->kcbd", one, ovvv(s, t));
   terms_.add(result, "md,kcmb->kcbd", -one, t1(t), ovov(s, t));
   if (s == t) terms_.antisymmetrise(result, 1, 2);
+  terms_.finish(result);
 }
 
 void MomentOperands::left_ovoo(Spin s, Spin t, double* o) const {
   const double one = own(s, t);
-  const Result result = zeroed(o, shape_ovoo(s, t));
+  const Result result = terms_.zeros(o, shape_ovoo(s, t));
   terms_.add(result, "iajl->iajl", one, ovoo(s, t));
   terms_.add(result, "le,iaje->iajl", one, t1(t), ovov(s, t));
   if (s == t) terms_.antisymmetrise(result, 0, 2);
+  terms_.finish(result);
 }
 
 void MomentOperands::c2(Spin s, Spin t, double* c) const {
-  const Result result = zeroed(c, shape_t2(s, t));
+  const Result result = terms_.zeros(c, shape_t2(s, t));
   terms_.add(result, "ijab->ijab", 1.0, t2(s, t));
   terms_.add(result, "ia,jb->ijab", 1.0 / 3.0, t1(s), t1(t));
   if (s == t) terms_.add(result, "ib,ja->ijab", -1.0 / 3.0, t1(s), t1(s));
+  terms_.finish(result);
 }
 
 double MomentOperands::overlap() const {
   double sum = 0.0;
-  const Result result{&sum, {}};
+  const Result result = terms_.zeros(&sum, {});
   for (const Spin s : both_spins) terms_.add(result, "ia,ia->", 1.0, t1(s), t1(s));
   for (const auto& [s, t] : {std::pair(alpha, alpha), std::pair(alpha, beta), std::pair(beta, beta)}) {
     const double weight = half_if_equal(s, t);  // of all orders of i, j and a, b
     terms_.add(result, "ijab,ijab->", weight, t2(s, t), tau(s, t, weight).view());
   }
+  terms_.finish(result);
   return sum;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cxx/base/share_among_threads.hpp"
-#include "cxx/contraction/cpu_contraction.hpp"
 
 namespace trifuse::moments {
 
@@ -55,12 +54,17 @@ std::int64_t Result::size() const {
   return product(extents);
 }
 
-OwnedArray::OwnedArray(std::vector<std::int64_t> extents)
-    : extents_(std::move(extents)), memory_(Buffer::zeros(static_cast<std::size_t>(product(extents_)))) {}
+OwnedArray::OwnedArray(std::vector<std::int64_t> extents, Contract workplace)
+    : extents_(std::move(extents)),
+      memory_(Buffer::zeros(static_cast<std::size_t>(product(extents_)))),
+      known_(memory_.data(), Forget{workplace}) {
+  if (!workplace->is_host()) workplace->set_to_zero(memory_.data(), product(extents_));
+}
 
-Contract contract_on_cores(int threads) {
-  return [threads](const contraction::Contraction& contraction, double factor, const double* a, const double* b,
-                   double* c) { contraction::CpuContraction(contraction, threads).run(factor, a, b, 1.0, c); };
+Result Terms::zeros(double* first, std::vector<std::int64_t> extents) const {
+  Result result{first, std::move(extents)};
+  contract_->set_to_zero(first, result.size());
+  return result;
 }
 
 void Terms::add(const Result& c, std::string_view expression, double factor, const ArrayView& a,
@@ -71,11 +75,11 @@ void Terms::add(const Result& c, std::string_view expression, double factor, con
   const std::string single = of_a + "," + of_b + std::string(expression.substr(arrow));
   const contraction::Contraction described =
       contraction::describe(single, layout_a, layout_b, contraction::Layout{c.extents, {}});
-  contract_(described, factor, a.first, b.first, c.first);
+  contract_->add(described, factor, a.first, b.first, c.first);
 }
 
 void Terms::add(const Result& c, std::string_view expression, double factor, const ArrayView& a) const {
-  constexpr double one = 1.0;
+  static constexpr double one = 1.0;  // a workplace may keep it
   const std::size_t arrow = expression.find("->");
   const std::string with_number =
       std::string(expression.substr(0, arrow)) + "," + std::string(expression.substr(arrow));
@@ -83,6 +87,13 @@ void Terms::add(const Result& c, std::string_view expression, double factor, con
 }
 
 void Terms::antisymmetrise(const Result& x, std::size_t first, std::size_t second) const {
+  if (!contract_->is_host()) {
+    OwnedArray copy = make(x.extents);
+    add(copy.result(), "pqrs->pqrs", 1.0, x.view());
+    std::vector<std::size_t> order = {0, 1, 2, 3};
+    std::swap(order[first], order[second]);
+    return add(x, "pqrs->pqrs", -1.0, copy.view().with_axes(order));
+  }
   const std::vector<std::int64_t> strides = x.view().strides;
   const std::size_t other = 3 - first - second;
   const std::int64_t extent = x.extents[first], row = x.extents[3];

@@ -2,13 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/contraction/description.hpp"
+#include "cxx/contraction/workplace.hpp"
 
 /// Arrays in memory, and the terms of a formula: one line of code for each.
 namespace trifuse::moments {
@@ -33,27 +34,34 @@ struct Result {
   ArrayView view() const { return {first, extents}; }
 };
 
+/// What computes the contractions of terms.
+using Contract = std::shared_ptr<contraction::Workplace>;
+/// Contractions on the cores of this machine. `threads`: at least 1.
+inline Contract contract_on_cores(int threads) {
+  return contraction::cores_as_workplace(threads);
+}
+
 /// An array in C order with memory of its own; its elements begin with 0.
 class OwnedArray {
  public:
   OwnedArray() = default;
-  /// Throws std::bad_alloc.
-  explicit OwnedArray(std::vector<std::int64_t> extents);
+  /// An array for terms on `workplace`, which forgets it at the end. Throws std::bad_alloc.
+  OwnedArray(std::vector<std::int64_t> extents, Contract workplace);
   /// Returns false for an array without memory.
   bool exists() const { return memory_.data() != nullptr; }
   Result result() { return {memory_.data(), extents_}; }
   ArrayView view() const { return {memory_.data(), extents_}; }
 
  private:
+  struct Forget {
+    Contract workplace;
+    void operator()(const double* first) const { workplace->forget(first); }
+  };
+
   std::vector<std::int64_t> extents_;
   Buffer memory_;
+  std::unique_ptr<const double, Forget> known_;
 };
-
-/// Computes C += factor sum A B. A, B and C are in the memory of the host; pointers are to the elements at offset 0.
-using Contract = std::function<void(const contraction::Contraction& contraction, double factor, const double* a,
-                                    const double* b, double* c)>;
-/// Contractions on the cores of this machine. `threads`: at least 1. The result throws std::bad_alloc and SystemError.
-Contract contract_on_cores(int threads);
 
 /// Adds terms to arrays.
 ///
@@ -63,6 +71,13 @@ class Terms {
  public:
   /// `contract` computes the contractions. `threads`: at least 1; for other work.
   Terms(Contract contract, int threads) : contract_(std::move(contract)), threads_(threads) {}
+
+  /// Returns a new array. Throws std::bad_alloc.
+  OwnedArray make(std::vector<std::int64_t> extents) const { return {std::move(extents), contract_}; }
+  /// Returns an array in the memory `first` of somebody else, with zeros.
+  Result zeros(double* first, std::vector<std::int64_t> extents) const;
+  /// Writes an array to the memory of the host, if terms on a GPU have not. Nothing may be added to it later.
+  void finish(const Result& x) const { contract_->finish(x.first, x.size()); }
 
   /// c += factor sum a b, e.g. "ke,nebd->nkbd".
   void add(const Result& c, std::string_view expression, double factor, const ArrayView& a, const ArrayView& b) const;

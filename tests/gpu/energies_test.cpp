@@ -9,6 +9,7 @@
 #include "cxx/triples/contraction_list.hpp"
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/other_methods.hpp"
+#include "tests/support/problem_with_quotients.hpp"
 
 /// Compares every kernel that the device can run with the reference, and for larger molecules with the CPU, task by
 /// task.

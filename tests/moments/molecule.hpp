@@ -121,8 +121,8 @@ struct Molecule {
                              {"kvvv", "kvvv", in.kvvv, {0, 2, 1, 3}}}) {
       for (const Spin s : both_spins) {
         const std::string name = names.of_pairs(f.name, s, s), other = names.of_pairs(f.subtracted, s, s);
-        OwnedArray& made = antisymmetrised[name] = OwnedArray(arrays.shape(name));
         const Terms terms(contract_on_cores(1), 1);
+        OwnedArray& made = antisymmetrised[name] = terms.make(arrays.shape(name));
         terms.add(made.result(), "pqrs->pqrs", 1.0, {arrays.first(name), arrays.shape(name)});
         terms.add(made.result(), "pqrs->pqrs", -1.0,
                   ArrayView(arrays.first(other), arrays.shape(other)).with_axes(f.axes));
