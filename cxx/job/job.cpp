@@ -91,6 +91,8 @@ class Job {
 
   /// Computes the energies of the fragments. A journal does not contain their tasks.
   void compute_fragments(CalculationOptions options, bool with_gpu) {
+    if (fragments_->count() == 0) return;
+    const double begin = wall_seconds();
     options.journal.clear();
     std::size_t runs = 0;
     fragments_->compute(calculation().memory().threads, ranks_, [&](const TileSource& operands) {
@@ -101,6 +103,7 @@ class Job {
       if (ranks_ != nullptr) return run(planned_by_ranks(options, with_gpu).calculation);
       return run(Calculation(*readable_right_, readable_left_, options));
     });
+    times_.fragments = wall_seconds() - begin;
   }
   /// Tells the progress of all runs together, which have the same tasks. `done`: number of runs before this one.
   void tell_progress(RunProgress now, std::size_t done) {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "cxx/base/buffer.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/moments/moment_arrays.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
@@ -35,11 +35,12 @@ class FragmentSource final : public WrappedSource {
   std::unique_ptr<DenseSource> made_;
 };
 
-/// An array of an input, in memory.
-OwnedArray read_array(const DenseArrays& arrays, const std::string& name, const std::vector<std::int64_t>& shape) {
-  OwnedArray read(shape);
-  open_with_shape(arrays, name, shape)->read_all({read.result().first, static_cast<std::size_t>(read.result().size())});
-  return read;
+/// Returns the elements of an array of an input.
+Buffer read_array(const DenseArrays& arrays, const std::string& name, const std::vector<std::int64_t>& shape) {
+  const auto array = open_with_shape(arrays, name, shape);
+  Buffer elements(static_cast<std::size_t>(array->size()));
+  array->read_all(elements.span());
+  return elements;
 }
 
 /// Replaces a matrix by its symmetric part. Throws InputError if it is far from that.
@@ -121,11 +122,12 @@ void Fragments::change_amplitudes(DressedArrays& arrays, std::size_t fragment, c
   for (const ArraySpec& spec : amplitude_arrays(input_->header.restricted)) {
     const auto shape = shape_of(input_->header, "oovv", {spec.first, spec.second, spec.first, spec.second});
     if (spec.kind != ArrayKind::t2 || is_empty(shape)) continue;
-    const OwnedArray t2 = read_array(*input_->arrays, spec.name, shape);
-    const Result changed{arrays.add(spec.name, spec.name, shape), shape};
-    std::fill_n(changed.first, changed.size(), 0.0);
-    terms.add(changed, "in,njab->ijab", 1.0, projector(fragment, spec.first), t2.view());
-    terms.add(changed, "jn,inab->ijab", 1.0, projector(fragment, spec.second), t2.view());
+    const Buffer elements = read_array(*input_->arrays, spec.name, shape);
+    const ArrayView t2(elements.data(), shape);
+    const Result changed = terms.zeros(arrays.add(spec.name, spec.name, shape), shape);
+    terms.add(changed, "in,njab->ijab", 1.0, projector(fragment, spec.first), t2);
+    terms.add(changed, "jn,inab->ijab", 1.0, projector(fragment, spec.second), t2);
+    terms.finish(changed);
   }
 }
 
@@ -133,20 +135,20 @@ void Fragments::change_integrals(DressedArrays& arrays, std::size_t fragment, co
   const DenseArrays& bare = *input_->arrays;
   for (const std::string name : {"ovvv", "ovoo"}) {
     const bool holes = name == "ovoo";
-    for (const auto& [s, t, shape, elements] : add_new(arrays, input_->header, name)) {
+    for (const auto& [s, t, shape, result] : add_new(arrays, input_->header, name)) {
       const bool equal = !input_->header.restricted && s == t;
       const std::string plain = name + (input_->header.restricted ? "" : letters_of_pairs(s, t));
       const bool antisymmetrised = equal && !bare.has(plain);
-      const OwnedArray v = read_array(bare, (antisymmetrised ? "asym_" : "") + plain, shape);
-      const Result changed{elements, shape};
-      std::fill_n(elements, changed.size(), 0.0);
-      const ArrayView of_s = projector(fragment, s), of_t = projector(fragment, t);
-      terms.add(changed, "in,napq->iapq", 1.0, of_s, v.view());
+      const Buffer elements = read_array(bare, (antisymmetrised ? "asym_" : "") + plain, shape);
+      const ArrayView v(elements.data(), shape), of_s = projector(fragment, s), of_t = projector(fragment, t);
+      const Result changed = terms.zeros(result, shape);
+      terms.add(changed, "in,napq->iapq", 1.0, of_s, v);
       if (holes) {
-        terms.add(changed, "jn,ianl->iajl", 1.0, of_t, v.view());
-        terms.add(changed, "ln,iajn->iajl", -1.0, of_t, v.view());
+        terms.add(changed, "jn,ianl->iajl", 1.0, of_t, v);
+        terms.add(changed, "ln,iajn->iajl", -1.0, of_t, v);
       }
       if (equal && !antisymmetrised) terms.antisymmetrise(changed, holes ? 0 : 1, 2);
+      terms.finish(changed);
     }
   }
 }

@@ -210,6 +210,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                       result.tasks - result.tasks_from_journal);
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
+  if (times.fragments > 0.0) text += fmt::format(";\n             {:.2f} s for fragments", times.fragments);
   text += fmt::format("\n             {:.2f} s in total, from opening the input to the energies\n", times.whole);
   text += fmt::format("Peak         {} of the host's memory", bytes(result.peak_bytes));
   if (result.device_report && result.device_report->peak_bytes > 0)
@@ -335,6 +336,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["timings"] = {{"check_seconds", times.checking},           {"plan_seconds", times.planning},
                      {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
+  if (!result.energies.front().fragments.empty()) json["timings"]["fragment_seconds"] = times.fragments;
   json["memory"] = {{"operand_bytes", calculation.memory().operands},
                     {"rotated_bytes", calculation.memory().rotated},
                     {"made_bytes", calculation.memory().made()},
