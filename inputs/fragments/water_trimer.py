@@ -46,7 +46,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--basis", default="cc-pvdz")
     parser.add_argument("--molecules", type=int, choices=(1, 2, 3), default=3, help="leave molecules out")
-    parser.add_argument("--thresholds", type=float, nargs="*", default=[1e-4, 1e-5, 1e-6])
+    parser.add_argument("--thresholds", type=float, nargs="+", default=[1e-4, 1e-5, 1e-6],
+                        help="of the occupations of natural orbitals; 0: all of them, as many CCSD of the whole as orbitals")
     arguments = parser.parse_args()
 
     n = arguments.molecules
@@ -58,7 +59,7 @@ def main():
     localised = pyscf.lo.PipekMezey(mol, mf.mo_coeff[:, n:mol.nelectron // 2]).kernel()
 
     print("threshold   E(CCSD)/Eh      E(T)/Eh         E(CCSD(T)) with MP2 of the rest")
-    for threshold in [*arguments.thresholds, 0.0]:
+    for threshold in arguments.thresholds:
         local = LNOCCSD_T(mf, localised, [[m] for m in range(localised.shape[1])], frozen=n).set(verbose=0)
         local.lno_thresh = [10 * (threshold or 1e-100), threshold or 1e-100]
         local.kwargs_imp = {"conv_tol": 1e-9, "conv_tol_normt": 1e-7}
