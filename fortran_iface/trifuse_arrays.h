@@ -8,6 +8,9 @@
  * that are not antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]: element [i,a,b(b+1)/2+c] with b >= c
  * is (ia|bc).
  *
+ * The array `fragments`, projectors on occupied orbitals, asks for the energies of fragments, which the report of
+ * trifuse_get_report has (drivers/docs/methods.md).
+ *
  * The arrays get the checks of files (tce_tiles/docs/checks.md): shapes, finite numbers, symmetries, irreps and
  * witnesses. A message names the array. The numbers are checked before their first use; in a run on GPUs without a
  * journal, the cores check them while the GPUs compute. A run returns no energy of arrays that fail the check.

@@ -164,13 +164,17 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   check_options(options);  // again, because omega2 may come from the left amplitudes
   auto methods = std::make_unique<ChosenMethods>(options.methods, right, left, formulation);
   ChosenOrbitals orbitals(right, options, formulation);
-  Problem problem{.right = orbitals.in_orbitals(methods->right()),
+  const TileSource* const given = options.right_operands;
+  if (given != nullptr && methods->left_integrals() != nullptr)
+    throw UsageError("Methods with moments of CCSD make the operands of the right side; give none.");
+  Problem problem{.right = orbitals.in_orbitals(given != nullptr ? given : methods->right()),
                   .left = orbitals.in_orbitals(methods->left()),
-                  .left_integrals = orbitals.in_orbitals(methods->left_integrals()),
+                  .left_integrals = orbitals.in_orbitals(given != nullptr ? &right : methods->left_integrals()),
                   .formulation = formulation,
                   .method = methods->method(orbitals.method()),
                   .disconnected = orbitals.in_orbitals(methods->disconnected()),
                   .denominators = methods->denominators()};
+  if (given != nullptr && problem.left == nullptr) problem.left = problem.left_integrals;
   if (problem.denominators != nullptr && orbitals.rotates()) {
     throw UsageError(fmt::format(
         "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but those of {} are not; "

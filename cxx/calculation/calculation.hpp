@@ -42,6 +42,12 @@ struct RankAssignment;
 ExecutorKind choose_executor(const TileSpace& right, std::optional<SpinFormulation> formulation,
                              Precision precision = Precision::fp64);
 
+/// The energies of a fragment: those of one occupied space, see cxx/moments/fragments.hpp.
+struct FragmentEnergy {
+  Energies energy;     ///< hartree; a partition of TriplesEnergy::total if the projectors add up to 1
+  Energies error_bar;  ///< mixed precision: error bar of `energy`, hartree; 0 in double precision
+};
+
 /// The energies of one omega2.
 struct TriplesEnergy {
   double omega2 = 0.0;  ///< hartree
@@ -58,6 +64,7 @@ struct TriplesEnergy {
   /// Mixed precision: error bar of `total`, hartree. Two bars cover the error in at least 95 % of all cases. 0 in
   /// double precision.
   Energies error_bar;
+  std::vector<FragmentEnergy> fragments;  ///< [fragment] of the right input
 };
 
 /// What a run in mixed precision computed in one stratum: tasks of one spin case and of similar sizes.

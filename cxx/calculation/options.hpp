@@ -13,6 +13,8 @@
 
 namespace trifuse {
 
+class TileSource;
+
 /// The orbitals that the (T) of an ROHF reference uses.
 enum class RohfOrbitals {
   nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source states that it enters
@@ -63,6 +65,10 @@ struct CalculationOptions {
   /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
   /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.
   bool devices_required = false;
+  /// Operands of the right side in the place of those of the right source; then the left side has the integrals of the
+  /// right source, and its amplitudes unless there are left ones. For the methods t and reg-t only. Must outlive the
+  /// calculation. Null: the sides have the operands of the sources.
+  const TileSource* right_operands = nullptr;
   /// CCSD correlation energy of the right amplitudes, hartree; default: `SourceInfo::correlation_energy`.
   std::optional<double> ccsd_energy;
   /// One process: checks the input while the tasks are executed, and returns the value for `ccsd_energy`. `run` calls

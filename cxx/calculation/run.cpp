@@ -227,6 +227,7 @@ RunOutcome Run::run_tasks_and_check() {
 }
 
 void Run::check_energies(CalculationResult& result) const {
+  if (state_.options.right_operands != nullptr) return;  // the energies are those of no method
   CalculationOptions options = state_.options;
   options.ccsd_energy = ccsd_energy_;
   run_collectively(communicator_, [&] {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cxx/base/printable.hpp"
+#include "cxx/calculation/fragments.hpp"
 #include "cxx/job/begin_devices.hpp"
 #include "cxx/job/check_input.hpp"
 #include "cxx/job/same_settings.hpp"
@@ -48,6 +49,7 @@ class Job {
   }
 
   CalculationResult check_and_run() {
+    run_collectively(ranks_, [&] { fragments_.emplace(*readable_right_, options_.calculation); });
     const GpuRanks gpus = gpu_ranks(ranks_, options_.gpus_of_host);
     BegunDevices begun;
     run_collectively(ranks_, [&] { begun = begin_devices(options_, *right_.source, ranks_, gpus); });
@@ -70,6 +72,7 @@ class Job {
     plan(options, gpus.with_gpu);
     times_.planning = wall_seconds() - planning;
     if (!beside) run_collectively(ranks_, [&] { watch_.planned(job()); });
+    compute_fragments(options, gpus.with_gpu);
     return execute();
   }
 
@@ -78,18 +81,48 @@ class Job {
       alone_.emplace(*readable_right_, readable_left_, options);
       return;
     }
+    distributed_.emplace(planned_by_ranks(options, with_gpu));
+  }
+  DistributedCalculation planned_by_ranks(const CalculationOptions& options, bool with_gpu) {
     const bool may_share = options_.gpus_of_host.has_value() || !options.devices.empty();
-    distributed_.emplace(plan_distributed(*ranks_, *readable_right_, readable_left_,
-                                          {options, options_.gpu_memory, with_gpu, may_share, options_.gpus_of_host}));
+    return plan_distributed(*ranks_, *readable_right_, readable_left_,
+                            {options, options_.gpu_memory, with_gpu, may_share, options_.gpus_of_host});
+  }
+
+  /// Computes the energies of the fragments. A journal does not contain their tasks.
+  void compute_fragments(CalculationOptions options, bool with_gpu) {
+    if (fragments_->count() == 0) return;
+    const double begin = wall_seconds();
+    options.journal.clear();
+    std::size_t runs = 0;
+    fragments_->compute(calculation().memory().threads, ranks_, [&](const TileSource& operands) {
+      options.right_operands = &operands;
+      const auto run = [&](const Calculation& planned) {
+        return planned.run(watch_.stop(), [&, done = runs++](const RunProgress& now) { tell_progress(now, done); });
+      };
+      if (ranks_ != nullptr) return run(planned_by_ranks(options, with_gpu).calculation);
+      return run(Calculation(*readable_right_, readable_left_, options));
+    });
+    times_.fragments = wall_seconds() - begin;
+  }
+  /// Tells the progress of all runs together, which have the same tasks. `done`: number of runs before this one.
+  void tell_progress(RunProgress now, std::size_t done) {
+    const std::size_t runs = fragments_->count() + 1;
+    now.tasks_done += done * now.tasks;
+    now.tasks *= runs;
+    now.operations_done += static_cast<double>(done) * now.operations;
+    now.operations *= static_cast<double>(runs);
+    watch_.progress(now);
   }
 
   CalculationResult execute() {
     std::exception_ptr failure;  // thrown later, because the other ranks need this rank until the run returns
     CalculationResult result = calculation().run(
-        watch_.stop(), [&](const RunProgress& now) { watch_.progress(now); },
+        watch_.stop(), [&](const RunProgress& now) { tell_progress(now, fragments_->count()); },
         [&](const std::string& warning) { watch_.warn(warning); },
         [&](const CalculationResult& found) {
           CalculationResult told = found;
+          fragments_->add_to(told);
           // The GPUs of this rank are not those of all ranks.
           if (distributed_) told.remove_device_reports();
           times_.whole = wall_seconds() - options_.begin;
@@ -100,15 +133,17 @@ class Job {
           }
         });
     if (failure) std::rethrow_exception(failure);
+    fragments_->add_to(result);
     if (distributed_) result.remove_device_reports();
     return result;
   }
 
   /// Returns true if the input may be checked beside the tasks: GPUs leave the cores idle, and arrays in memory can be
-  /// read for both at the same time. There must be no journal, because it could receive energies of a wrong input.
+  /// read for both at the same time. There must be no fragments, which are computed first, and no journal, because it
+  /// could receive energies of a wrong input.
   bool may_check_beside_gpus() const {
-    return ranks_ == nullptr && options_.calculation.check && options_.calculation.journal.empty() &&
-           right_.in_memory && (left_.source == nullptr || left_.in_memory);
+    return ranks_ == nullptr && fragments_->count() == 0 && options_.calculation.check &&
+           options_.calculation.journal.empty() && right_.in_memory && (left_.source == nullptr || left_.in_memory);
   }
   /// Returns the number of threads of a check beside the tasks. They are few, to leave memory bandwidth to panels on
   /// their way to the GPUs, and cores to the workers of the GPUs.
@@ -141,6 +176,7 @@ class Job {
   std::optional<InterruptibleSource> of_right_, of_left_;
   const TileSource* const readable_right_;
   const TileSource* const readable_left_;
+  std::optional<FragmentRuns> fragments_;
   bool check_begun_ = false;
   CheckReport right_check_, left_check_;
   RunTimes times_;

@@ -3,60 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
+#include "cxx/moments/dressed_arrays.hpp"
 #include "cxx/moments/moment_arrays.hpp"
 #include "cxx/moments/moment_operands.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/dense/dense_arrays.hpp"
-#include "tce_tiles/sources/array_source.hpp"
-#include "tce_tiles/sources/caller_arrays.hpp"
 
 namespace trifuse::moments {
-
-/// The arrays of an input, some of which are replaced.
-class DressedArrays final : public DenseArrays {
- public:
-  explicit DressedArrays(std::shared_ptr<const DenseArrays> bare) : bare_(std::move(bare)) {}
-
-  const std::string& path() const override { return bare_->path(); }
-  ArrayWords words() const override { return bare_->words(); }
-  bool has(const std::string& name) const override {
-    return (dressed_ != nullptr && dressed_->has(name)) || (!replaced_.contains(name) && bare_->has(name));
-  }
-  std::shared_ptr<const DenseArray> array(const std::string& name) const override {
-    return dressed_ != nullptr && dressed_->has(name) ? dressed_->array(name) : bare_->array(name);
-  }
-
-  const DenseArrays& bare() const { return *bare_; }
-  /// Returns the memory of an array `name`, which replaces that with the name `bare`.
-  double* add(const std::string& name, const std::string& bare, std::vector<std::int64_t> shape) {
-    CallerArray array;
-    array.name = name;
-    std::size_t size = 1;
-    for (const std::int64_t extent : shape) size *= static_cast<std::size_t>(extent);
-    Buffer& memory = memory_.emplace_back(size);
-    array.data = memory.data();
-    array.shape = std::move(shape);
-    described_.push_back(std::move(array));
-    replaced_.insert({bare, name});
-    return memory.data();
-  }
-  /// Begins to deliver the arrays that were added.
-  void finish() { dressed_ = std::make_unique<CallerArrays>(path(), described_); }
-
- private:
-  std::shared_ptr<const DenseArrays> bare_;
-  std::set<std::string> replaced_;
-  std::vector<Buffer> memory_;
-  std::vector<CallerArray> described_;
-  std::unique_ptr<CallerArrays> dressed_;
-};
 
 namespace {
 
@@ -79,38 +37,6 @@ class OtherAmplitudes final : public DenseArrays {
   }
   std::shared_ptr<const DenseArrays> integrals_, amplitudes_;
 };
-
-/// Memory for a dressed array.
-struct NewArray {
-  Spin s, t;
-  std::vector<std::int64_t> shape;
-  double* elements;
-};
-
-/// Adds arrays in the place of `name`, of all spins. Arrays without elements remain those of the input.
-std::vector<NewArray> add_new(DressedArrays& arrays, const DenseHeader& header, const std::string& name) {
-  const bool closed_shell = header.restricted;
-  std::vector<NewArray> results;
-  for (const Spin s : both_spins) {
-    for (const Spin t : both_spins) {
-      if (closed_shell && (s == beta || t == alpha)) continue;
-      const std::string plain = name + (closed_shell ? "" : letters_of_pairs(s, t)),
-                        asym = (!closed_shell && s == t ? "asym_" : "") + plain;
-      const auto shape = shape_of(header, name, {s, s, t, t});
-      if (is_empty(shape)) continue;
-      results.push_back({s, t, shape, arrays.add(asym, plain, shape)});
-    }
-  }
-  return results;
-}
-
-std::shared_ptr<DenseInput> with_arrays(const DenseInput& input, std::shared_ptr<DressedArrays> arrays) {
-  arrays->finish();
-  auto dressed = std::make_shared<DenseInput>();
-  dressed->header = input.header;
-  dressed->arrays = std::move(arrays);
-  return dressed;
-}
 
 /// Writes F to both places of a copy of the Fock matrix.
 void add_fock(DressedArrays& arrays, const MomentOperands& operands, Spin s, const std::string& name) {

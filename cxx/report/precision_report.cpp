@@ -77,6 +77,8 @@ void add_precision(const Calculation& calculation, const CalculationResult& resu
   for (std::size_t w = 0; w < result.energies.size(); ++w) {
     report["energies"][w]["uncorrected"] = json_energies(result.energies[w].uncorrected);
     report["energies"][w]["error_bar"] = json_energies(result.energies[w].error_bar);
+    for (const FragmentEnergy& fragment : result.energies[w].fragments)
+      report["energies"][w]["fragment_error_bars"].push_back(json_energies(fragment.error_bar));
   }
   if (result.sample) {
     const SampleReport& sample = *result.sample;

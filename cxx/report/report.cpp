@@ -187,6 +187,9 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
       text += fmt::format("{:>8}{}  by which sums are divided\n", "overlap", columns_of(*energy.overlap));
     if (energy.has_tables && std::isfinite(energy.smallest_denominator))
       text += fmt::format("{:>8}  {:.6f} Eh is the smallest absolute denominator\n", "", energy.smallest_denominator);
+    for (std::size_t n = 0; n < energy.fragments.size(); ++n) {
+      text += fmt::format("{:>8}{}  fragment\n", n, columns_of(energy.fragments[n].energy));
+    }
   }
   const TriplesEnergy* const comparable = comparable_energy(calculation.problem(), calculation.options(), result);
   if (info.printed_triples && comparable != nullptr) {
@@ -212,6 +215,7 @@ std::string describe_result(const Calculation& calculation, const CalculationRes
                       result.tasks - result.tasks_from_journal);
   if (result.tasks_from_journal > 0) text += fmt::format(" ({} more came from the journal)", result.tasks_from_journal);
   if (result.operations > 0.0) text += fmt::format(", {:.1f} GF/s", rate_of(result) * 1e-9);
+  if (times.fragments > 0.0) text += fmt::format(";\n             {:.2f} s for fragments", times.fragments);
   text += fmt::format("\n             {:.2f} s in total, from opening the input to the energies\n", times.whole);
   text += fmt::format("Peak         {} of the host's memory", bytes(result.peak_bytes));
   if (result.device_report && result.device_report->peak_bytes > 0)
@@ -309,6 +313,8 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
     if (energy.overlap) entry["overlap"] = json_energies(*energy.overlap);
     entry["smallest_denominator"] = json_if(std::isfinite(energy.smallest_denominator), energy.smallest_denominator);
     for (std::size_t s = 0; s < 4; ++s) entry["spin_cases"][spin_case_names[s]] = json_energies(energy.spin_cases[s]);
+    for (const FragmentEnergy& fragment : energy.fragments)
+      entry["fragments"].push_back(json_energies(fragment.energy));
     json["energies"].push_back(entry);
   }
   if (ccsd_energy) json["ccsd_correlation_energy"] = *ccsd_energy;
@@ -337,6 +343,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
   json["timings"] = {{"check_seconds", times.checking},           {"plan_seconds", times.planning},
                      {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
+  if (!result.energies.front().fragments.empty()) json["timings"]["fragment_seconds"] = times.fragments;
   json["memory"] = {{"operand_bytes", calculation.memory().operands},  {"rotated_bytes", calculation.memory().rotated},
                     {"dressed_bytes", calculation.memory().dressed},   {"made_bytes", calculation.memory().made()},
                     {"scratch_bytes", calculation.memory().scratch()}, {"peak_bytes", result.peak_bytes}};

@@ -12,9 +12,10 @@ namespace trifuse {
 
 /// Times of the parts of a job besides reading operands and executing tasks, wall clock seconds.
 struct RunTimes {
-  double checking = 0.0;  ///< check of all numbers of the input; all ranks wait for the slowest one
-  double planning = 0.0;  ///< planning, including the search for devices
-  double whole = 0.0;     ///< from the opening of the input to the energies
+  double checking = 0.0;   ///< check of all numbers of the input; all ranks wait for the slowest one
+  double planning = 0.0;   ///< planning, including the search for devices
+  double fragments = 0.0;  ///< all runs of fragments; 0 without fragments
+  double whole = 0.0;      ///< from the opening of the input to the energies
 };
 
 /// Describes the input: file, program, reference and orbitals.

@@ -177,6 +177,10 @@ std::string fock_dataset(Spin spin, bool restricted) {
   return restricted ? "fock" : std::string("fock_") + letter(spin);
 }
 
+std::string fragments_dataset(Spin spin, bool restricted) {
+  return restricted ? "fragments" : std::string("fragments_") + letter(spin);
+}
+
 std::vector<std::string> array_names(bool restricted) {
   std::vector<std::string> names;
   for (const auto& arrays : {amplitude_arrays(restricted), integral_arrays(restricted), exchange_arrays(restricted),
@@ -190,6 +194,7 @@ std::vector<std::string> array_names(bool restricted) {
   for (const Spin spin : spins) {
     if (restricted && spin == Spin::beta) break;
     names.push_back(fock_dataset(spin, restricted));
+    names.push_back(fragments_dataset(spin, restricted));
     for (const OrbitalClass c : {hole_class(spin), particle_class(spin)}) {
       for (const char* stem : {"eps", "irrep"}) names.push_back(class_dataset(stem, c, restricted));
     }

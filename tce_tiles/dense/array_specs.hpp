@@ -55,6 +55,8 @@ std::vector<ArraySpec> moment_arrays(bool restricted);
 std::string class_dataset(const std::string& stem, OrbitalClass c, bool restricted);
 /// Returns the name of the Fock matrix of a spin: `fock`, `fock_a` or `fock_b`.
 std::string fock_dataset(Spin spin, bool restricted);
+/// Returns the name of the projectors of fragments of a spin: `fragments`, `fragments_a` or `fragments_b`.
+std::string fragments_dataset(Spin spin, bool restricted);
 
 /// Largest number of auxiliary functions of factors. Factors with more functions do not fit into any memory.
 inline constexpr std::int64_t max_auxiliary = 1000000;

@@ -204,8 +204,9 @@ std::vector<std::string> DenseInput::datasets(bool integrals) const {
     }
   }
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    const std::string name = fock_dataset(spin, header.restricted);
-    if (arrays->has(name) && (spin == Spin::alpha || !header.restricted)) names.push_back(name);
+    if (spin == Spin::beta && header.restricted) break;
+    for (const std::string& name : {fock_dataset(spin, header.restricted), fragments_dataset(spin, header.restricted)})
+      if (arrays->has(name)) names.push_back(name);
   }
   return names;
 }

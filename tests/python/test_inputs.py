@@ -55,6 +55,17 @@ class Examples(unittest.TestCase):
     def test_psi4_has_the_same_triples(self):
         self.assert_same_triples("psi4_triples.py", "Psi4", *psi4_environment())
 
+    @unittest.skipUnless(importlib.util.find_spec("pyscf.lno"), "pyscf-forge is not installed")
+    def test_all_natural_orbitals_have_the_triples_of_the_molecule(self):
+        done = subprocess.run(
+            [sys.executable, "-B", INPUTS / "fragments" / "water_trimer.py", "--molecules", "1", "--basis", "6-31g", "--thresholds", "0"],
+            capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = re.search(r"^ +0e\+00 +\S+ +(\S+)", done.stdout, re.MULTILINE)
+        expected = re.search(r"^molecule +\S+ +(\S+)", done.stdout, re.MULTILINE)
+        self.assertLess(float(expected[1]), -0.0005)
+        self.assertAlmostEqual(float(found[1]), float(expected[1]), delta=2e-9)
+
     def test_ccsd_and_triples_from_factors_are_those_of_pyscf(self):
         molecule = INPUTS / "water" / "water.xyz"
         with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ from .errors import Error, InputError, UsageError
 REFERENCES = {"RHF": 0, "UHF": 1, "ROHF": 2}
 KINDS = {"ccsd": 0, "reg-ccsd": 1, "lambda": 2}
 NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "oooo", "kvvv", "ladder", "vvvv_diag",
-         "fock", "irrep_occ", "irrep_vir", "factors_oo", "factors_ov", "factors_vv")
+         "fock", "irrep_occ", "irrep_vir", "factors_oo", "factors_ov", "factors_vv", "fragments")
 
 
 _Array = Union[npt.ArrayLike, None]
@@ -38,6 +38,7 @@ SpinArrays = TypedDict("SpinArrays", {
     "vvvv_diag_aa": _Array, "vvvv_diag_ab": _Array, "vvvv_diag_bb": _Array,
     "factors_oo_a": _Array, "factors_oo_b": _Array, "factors_ov_a": _Array, "factors_ov_b": _Array,
     "factors_vv_a": _Array, "factors_vv_b": _Array, "fock_a": _Array, "fock_b": _Array,
+    "fragments_a": Any, "fragments_b": Any,
     "irrep_occ_a": _Array, "irrep_occ_b": _Array, "irrep_vir_a": _Array, "irrep_vir_b": _Array,
 }, total=False)
 """Arrays of a UHF or ROHF reference, with their spins."""
@@ -124,6 +125,8 @@ class Description:
                 return
             values = _copied_to_host(name, values)
         refuse_closed(name, values)
+        if name.startswith("fragments"):
+            values = projectors(name, values)
         if _delivers_boxes(values):
             self._set_shape(array, values.shape)
             array.reader = _reader(name, values, self.failures)
@@ -214,6 +217,26 @@ def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
     if not numbers.flags.aligned or any(s % numbers.itemsize for s in numbers.strides):
         numbers = np.array(numbers, dtype=wanted, order="C")
     return numbers
+
+
+def projectors(name: str, fragments: Any) -> npt.NDArray[Any]:
+    """The projectors P [n,o,o] of fragments. Each fragment is P [o,o], orbitals u [o,m] with P = u u^T, or one orbital [o]."""
+    try:
+        given = [as_numbers(name, each) for each in fragments]
+    except TypeError:
+        raise UsageError(f"{name} is {shown(fragments)}, but it must be a list of projectors or orbitals, one for each "
+                         "fragment.") from None
+    made = []
+    for each in given:
+        if each.ndim not in (1, 2):
+            raise UsageError(f"{name} must have the projector [o,o], orbitals [o,m] or one orbital [o] for each fragment, "
+                             f"but one has the shape {list(each.shape)}.")
+        u = each.reshape(len(each), -1)
+        made.append(each if each.ndim == 2 and each.shape[0] == each.shape[1] else u @ u.T)
+    if len({each.shape for each in made}) > 1:
+        raise UsageError(f"{name} must have the same number of occupied orbitals in each fragment, but they have "
+                         f"{sorted({len(each) for each in made})}.")
+    return np.array(made)
 
 
 def real_part(name: str, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:

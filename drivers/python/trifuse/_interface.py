@@ -30,6 +30,7 @@ class _Others(Options, SpinArrays, total=False):
     factors_oo: npt.ArrayLike | None
     factors_ov: npt.ArrayLike | None
     factors_vv: npt.ArrayLike | None
+    fragments: Any
 
 
 @taking(Options, rest="arrays")
@@ -81,12 +82,16 @@ def triples(
     kvvv           [o,v,v,v]       [k,c,b,d]: sum_e t_k^e (ce|bd), optional; or packed as ovvv
     ladder         [o,o,v,v]       [i,j,a,b]: sum_cd (ac|bd) t_ij^cd, optional
     vvvv_diag      [2,v,v]         (aa|bb) and (ab|ab), optional
+    fragments      n of [o,o]      projectors of fragments, or orbitals [o,m] or [o] of each; optional
     =============  ==============  ==================================================================
 
     Arrays of a UHF or ROHF reference have the spins in their names (a alpha, b beta): eps_occ_a, eps_occ_b, eps_vir_a,
     eps_vir_b, t1_a, t1_b, t2_aa, t2_ab, t2_bb, ovvv_aaaa, ovvv_aabb, ovvv_bbaa, ovvv_bbbb, the same four of ovoo,
-    ovov_aaaa, ovov_aabb, ovov_bbbb, and optionally oovv_aaaa, oovv_bbbb, fock_a, fock_b, the irreps and
-    the arrays for dressed moments that the format page names.
+    ovov_aaaa, ovov_aabb, ovov_bbbb, and optionally oovv_aaaa, oovv_bbbb, fock_a, fock_b, fragments_a and
+    fragments_b, the irreps and the arrays for dressed moments that the format page names.
+
+    Fragments: each is a projector P on occupied orbitals, or orbitals u with P = u u^T. The result has Tr(P M) of each, a
+    part of E(T); these parts add up to E(T) if the projectors add up to 1 (drivers/docs/methods.md).
 
     Density fitting and Cholesky decomposition: instead of ovvv, ovoo, ovov and oovv the factors B with
     (pq|rs) = sum_Q B[Q,p,q] B[Q,r,s] (UHF and ROHF: with the suffixes _a and _b):

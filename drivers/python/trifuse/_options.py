@@ -77,6 +77,7 @@ class ObjectOptions(Options, total=False):
     """Options for objects of PySCF, which trifuse.pyscf.triples explains."""
 
     left: Any
+    fragments: Any
     allow_unconverged: bool
     verbose: Any
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import as_numbers, kind_and_omega2, real_part, refuse_closed, reference_of, stated_fock
+from ._arrays import as_numbers, kind_and_omega2, projectors, real_part, refuse_closed, reference_of, stated_fock
 from ._facts import FORMAT, facts_from, facts_of, is_of_h5py, plain, stated_or
 from ._options import PathLike, capitalized, number, path_bytes, shown, truth, word
 from .errors import InputError, ResourceError, UsageError
@@ -257,6 +257,8 @@ def _readable(name: str, values: Any) -> Any:
     """An array whose rows can be read one after another: `values` itself if it is one of HDF5."""
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):
         values = values.get()
+    if name.startswith("fragments"):
+        values = projectors(name, values)
     numbers = values if is_of_h5py(values) else as_numbers(name, values)
     if len(numbers.shape) == 0:
         raise UsageError(f"{name} is a single number, but it must be an array.")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from ._arrays import Amplitudes, Box
+from ._arrays import Amplitudes, Box, projectors
 from ._calculation import run_arrays
 from ._options import ObjectOptions, capitalized, option_text, refuse_unknown, shown, taking, truth
 from .errors import Error, InputError, UsageError
@@ -68,6 +68,10 @@ def triples(
     left
         Left amplitudes. "lambda": those of mycc.l1 and mycc.l2, for Lambda-CCSD(T); the Lambda equations are solved if
         this has not been done. An object of solve_regularized_ccsd: two-sided Reg-CCSD(T). Default: the right ones.
+    fragments
+        Projectors on the correlated occupied orbitals, in the order of mycc, or orbitals, one entry for each fragment, as in
+        `trifuse.triples`; for UCCSD a tuple of those of alpha and of beta. The result has the part of E(T) of each. Frozen
+        orbitals are not in them. With density fitting, (ia|bc) is used.
     rohf
         "nwchem" gives PySCF's number for an ROHF reference, "semicanonical" the standard ROHF-CCSD(T).
     allow_unconverged
@@ -80,6 +84,7 @@ def triples(
     """
     refuse_unknown(options, ObjectOptions)
     left, allow_unconverged = options.pop("left", None), truth("allow_unconverged", options.pop("allow_unconverged", False))
+    fragments = options.pop("fragments", None)
     methods = (option_text("method", options.get("method")) or b"").decode().split(",")
     moments = not _WITH_MOMENTS.isdisjoint(methods)
     if left is None and not _WITH_LAMBDA.isdisjoint(methods):
@@ -101,9 +106,9 @@ def triples(
         given = eris is not None
         if given:
             _export.check_integrals(mycc, eris, True)
-        if not _export.is_density_fitted(mycc):
+        if fragments is not None or not _export.is_density_fitted(mycc):
             eris = _integrals(mycc, eris)
-        right, orbitals = _right(mycc, t1, t2, eris, own, log if moments else None)
+        right, orbitals = _right(mycc, t1, t2, eris, own, log if moments else None, fragments)
         checks = truth("check", options.get("check", True)) and not truth("trust_input", options.get("trust_input", False))
         left_amplitudes, iteration = None, None
         if left is not None:
@@ -283,12 +288,13 @@ def _integrals(mycc: Any, eris: Any) -> Any:
     return eris
 
 
-def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> tuple[Amplitudes, Any]:
+def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any, fragments: Any) -> tuple[Amplitudes, Any]:
     """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump.
 
     `moments`: a logger if the arrays for dressed moments are needed, too, which the factors give; else None.
+    `fragments`: of `triples`; they need integrals.
     """
-    fitted = _export.is_density_fitted(mycc)
+    fitted = fragments is None and _export.is_density_fitted(mycc)
     if eris is None:
         eris = _export.fock_only(mycc)
     _export.check_integrals(mycc, eris, fitted)
@@ -309,6 +315,8 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> t
     for array in [*_export.amplitude_arrays(orbitals, t1, t2), *stored]:
         arrays[array.name] = _in_order(array, orbitals)
     arrays.update(factors)
+    if fragments is not None:
+        arrays.update(_fragments(fragments, orbitals))
     if fitted:
         eris = _export.integrals_of_energy(factors, orbitals, eris)
     energy = float(np.real(mycc.energy(t1, t2, eris))) if _has_numpy(t2) else None
@@ -316,6 +324,22 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any) -> t
     return Amplitudes(arrays, orbitals.reference, kind, omega2 or 0.0, fock_in_triples=True, correlation_energy=energy,
                       scf_energy=float(np.real(scf_energy)), source=f"the {type(mycc).__name__} object",
                       convergence=_export.convergence_of(mycc) if own else None, **_export.provenance(mycc)), orbitals
+
+
+def _fragments(fragments: Any, orbitals: Any) -> dict[str, Any]:
+    """The projectors of fragments as arrays of the dump."""
+    if not orbitals.restricted and not (isinstance(fragments, (tuple, list)) and len(fragments) == 2):
+        raise UsageError("fragments must be a tuple for two spins: those of alpha orbitals, and those of beta orbitals.")
+    arrays = {}
+    spins = [fragments] if orbitals.restricted else fragments
+    for suffix, space, of_spin in zip(orbitals.suffixes, "oO", spins):
+        order = orbitals.order[space]
+        made = projectors("fragments", of_spin)
+        if made.ndim != 3 or made.shape[1] != len(order):
+            raise UsageError(f"fragments have {made.shape[1] if made.ndim == 3 else 0} occupied orbitals, but {len(order)} "
+                             f"are correlated{suffix and ' in spin ' + suffix[-1]}; leave out frozen and virtual orbitals.")
+        arrays["fragments" + suffix] = made[:, order][:, :, order]
+    return arrays
 
 
 def _left(mycc: Any, left: Any, orbitals: Any, right_arrays: tuple[Any, Any, Any], right: Amplitudes, allow_unconverged: bool,

@@ -34,6 +34,8 @@ class Energy(NamedTuple):
     """CR-CCSD(T): the overlaps by which both sums have been divided; else None."""
     smallest_denominator: float | None = None
     """The smallest absolute denominator of all triples, hartree. None if there are no triples."""
+    fragments: tuple[tuple[float, float], ...] = ()
+    """The parts of E[T] and E(T) of each fragment. They add up to the energies if the projectors add up to 1."""
 
 
 class Check(NamedTuple):
@@ -118,6 +120,11 @@ class Result:
         return self.energies[0].spin_cases
 
     @property
+    def fragments(self) -> tuple[float, ...]:
+        """The part of E(T) of each fragment for the first method and value of omega2, hartree."""
+        return tuple(e_t for _, e_t in self.energies[0].fragments)
+
+    @property
     def error_bar(self) -> float:
         """Error bar of E(T) of the first method and value of omega2, hartree. 0 in double precision."""
         return self.energies[0].error_bar[1]
@@ -145,6 +152,8 @@ class Result:
         lines = [f"{'omega2':>8}  {'E[T] / Eh':>20}  {'E(T) / Eh':>20}  method"]
         for each in self.energies:
             lines.append(f"{each.omega2:8g}  {each.e_bracket_t:20.15f}  {each.e_t:20.15f}  {each.method}")
+        for number, (bracket, e_t) in enumerate(self.energies[0].fragments):
+            lines.append(f"{number:8}  {bracket:20.15f}  {e_t:20.15f}  fragment")
         for each in self.energies:
             if each.uncorrected is not None:
                 lines.append(f"{each.omega2:8g}  {each.error_bar[0]:20.1e}  {each.error_bar[1]:20.1e}  error bars (mixed precision)")
@@ -164,7 +173,8 @@ def _energy(report: Mapping[str, Any]) -> Energy:
     mixed = "error_bar" in report
     return Energy(float(report["omega2"]), *_pair(report), str(report["method"]), report["ccsd_t_energy"], cases,
                   _pair(report["error_bar"]) if mixed else (0.0, 0.0), _pair(report["uncorrected"]) if mixed else None,
-                  _pair(report["overlap"]) if "overlap" in report else None, report.get("smallest_denominator"))
+                  _pair(report["overlap"]) if "overlap" in report else None, report.get("smallest_denominator"),
+                  tuple(_pair(each) for each in report.get("fragments", ())))
 
 
 def _pair(energies: Mapping[str, Any]) -> tuple[float, float]:
