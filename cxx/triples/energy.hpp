@@ -36,6 +36,13 @@ struct FloatEnergies {
   float e_bracket_t, e_paren_t;
 };
 
+/// Adds multiples of energies or numerators to `sums` [Energies::count], in the order of the members of Energies.
+template <typename Values>
+constexpr void add_multiple(double* sums, double factor, const Values& x) {
+  sums[0] += factor * x.e_bracket_t;
+  sums[1] += factor * x.e_paren_t;
+}
+
 /// Numerators of the spin-adapted formulation. Their type is that of the amplitudes, double or float.
 template <typename Number>
 struct NumeratorsOf {

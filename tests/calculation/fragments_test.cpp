@@ -66,7 +66,7 @@ TEST(EnergiesOfFragments, AreNoneWithoutProjectors) {
   EXPECT_EQ(FragmentRuns(*make_synthetic_source(closed_shell(3, 4)), options_for()).count(), 0U);
 }
 
-void expect_refusal(const FragmentsOfMolecule& molecule, const std::string& part) {
+void expect_refused_fragments(const FragmentsOfMolecule& molecule, const std::string& part) {
   const auto source = molecule.open();
   expect_failure<InputError>([&] { FragmentRuns(*source, options_for()); }, part);
 }
@@ -75,13 +75,13 @@ TEST(ProjectorsOfFragments, AreRefusedIfTheyAreNone) {
   FragmentsOfMolecule molecule(closed_shell(3, 4));
   auto& [shape, values] = molecule.projectors.at("fragments");
   values[1] += 1e-7;
-  expect_refusal(molecule, "'fragments': the projector of fragment 0, counted from 0, is not symmetric");
+  expect_refused_fragments(molecule, "'fragments': the projector of fragment 0, counted from 0, is not symmetric");
   values[1] = std::numeric_limits<double>::quiet_NaN();
-  expect_refusal(molecule, "a value that is not finite");
+  expect_refused_fragments(molecule, "a value that is not finite");
   shape = {1, 3, 6};
-  expect_refusal(molecule, "'fragments' has the shape [1,3,6], but it must be [n,3,3]");
+  expect_refused_fragments(molecule, "'fragments' has the shape [1,3,6], but it must be [n,3,3]");
   shape = {6, 3};
-  expect_refusal(molecule, "'fragments' has the shape [6,3]");
+  expect_refused_fragments(molecule, "'fragments' has the shape [6,3]");
 }
 
 TEST(ProjectorsOfFragments, AreSymmetric) {
@@ -98,11 +98,12 @@ TEST(ProjectorsOfFragments, AreNeededForBothSpins) {
   FragmentsOfMolecule molecule(open_shell(Reference::uhf, {3, 2, 4, 5}));
   auto& beta = molecule.projectors.at("fragments_b");
   beta.shape[0] = 1;
-  expect_refusal(molecule,
-                 "'fragments_b' has the shape [1,2,2], but it must be [2,2,2]: one projector on the occupied "
-                 "orbitals for each fragment, as many for each spin");
+  expect_refused_fragments(molecule,
+                           "'fragments_b' has the shape [1,2,2], but it must be [2,2,2]: one projector on the occupied "
+                           "orbitals for each fragment, as many for each spin");
   molecule.projectors.erase("fragments_b");
-  expect_refusal(molecule, "'fragments_b' is missing, but the projectors of the other spin are there; pass both");
+  expect_refused_fragments(molecule,
+                           "'fragments_b' is missing, but the projectors of the other spin are there; pass both");
 }
 
 TEST(ProjectorsOfFragments, AreForMethodsWithBareIntegrals) {

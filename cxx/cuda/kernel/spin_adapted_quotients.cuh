@@ -70,10 +70,10 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
       const bool divides = quotient.denominator != Denominator::one;
       const Element x = this->delta(a, b, c, half) - static_cast<Element>(denominator_shift(quotient.omega2));
       const Element factor = static_cast<Element>(weight) * (divides ? reciprocal(used ? x : Element{1}) : Element{1});
-      energies[q][0] += used ? factor * sum.all.e_bracket_t : 0;
-      energies[q][1] += used ? factor * sum.all.e_paren_t : 0;
-      energies[q][2] += used ? factor * sum.same.e_bracket_t : 0;
-      energies[q][3] += used ? factor * sum.same.e_paren_t : 0;
+      // Energies of elements that do not contribute may be NaN or infinite.
+      if (!used) continue;
+      add_multiple(energies[q], factor, sum.all);
+      add_multiple(energies[q] + Energies::count, factor, sum.same);
     }
     if (!any_tables || parameters_.tables.h == nullptr) return;
     const TableOrbitals orbitals = this->table_orbitals(a, b, c, half);
@@ -96,25 +96,26 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
       equal_particles[q] = x.x.particle[y] == x.x.particle[z];
     });
     const SpinElementsOf<Element> l = spin_elements(left), s = spin_elements(singles), r = spin_elements(right);
-    const auto quotient = [&](int n, double denominator, bool vanishes) {
+    double all[Energies::count] = {}, same[Energies::count] = {};
+    const auto add = [&](double* to, int n, double denominator, bool vanishes) {
       const bool used = weight != 0.0 && !vanishes;
       const auto sum = spin_element_numerators<Element>(l.amplitude[n], s.amplitude[n], r.amplitude[n]);
       const double factor = weight * reciprocal(used ? denominator : 1.0);
-      return Energies{used ? factor * sum.e_bracket_t : 0.0, used ? factor * sum.e_paren_t : 0.0};
+      if (used) add_multiple(to, factor, sum);
     };
     const auto any = [](const bool(&equal)[3]) { return equal[0] || equal[1] || equal[2]; };
-    const Energies same = quotient(0, x.aaa, any(equal_holes) || any(equal_particles));
-    Energies all = same;
+    add(same, 0, x.aaa, any(equal_holes) || any(equal_particles));
 #pragma unroll
     for (int n = 0; n < 9; ++n) {
       constexpr auto elements = mixed_elements;
       const int p = elements[static_cast<std::size_t>(n)].particle, h = elements[static_cast<std::size_t>(n)].hole;
-      all += quotient(1 + n, x.aab[p][h], equal_holes[h] || equal_particles[p]);
+      add(all, 1 + n, x.aab[p][h], equal_holes[h] || equal_particles[p]);
     }
-    energies[0] += all.e_bracket_t;
-    energies[1] += all.e_paren_t;
-    energies[2] += same.e_bracket_t;
-    energies[3] += same.e_paren_t;
+#pragma unroll
+    for (std::size_t e = 0; e < Energies::count; ++e) {
+      energies[e] += all[e] + same[e];
+      energies[Energies::count + e] += same[e];
+    }
   }
 };
 

@@ -51,8 +51,7 @@ class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, 
     const auto add = [&](const Quotient& quotient, int q, double inverse) {
       const double factor = weight * inverse * (quotient.right == RightFactor::connected ? right : c3);
       const Energies sum = spin_orbital_energies(left * factor, singles * factor);
-      energies[q][0] += used ? sum.e_bracket_t : 0.0;
-      energies[q][1] += used ? sum.e_paren_t : 0.0;
+      if (used) add_multiple(energies[q], 1.0, sum);
     };
     bool any_tables = false;
 #pragma unroll 1
