@@ -132,16 +132,4 @@ DenseInput with_amplitudes(const DenseInput& input, const DenseInput& amplitudes
   return result;
 }
 
-std::shared_ptr<DenseInput> disconnected_input(const DenseInput& input, int threads, const Contract& contract) {
-  const MomentArrays bare(*input.arrays, input.header, {});
-  auto arrays = std::make_shared<DressedArrays>(input.arrays);
-  const MomentOperands operands(bare.inputs(), threads, contract);
-  for (const ArraySpec& spec : amplitude_arrays(input.header.restricted)) {
-    const auto shape = shape_of(input.header, "oovv", {spec.first, spec.second, spec.first, spec.second});
-    if (spec.kind != ArrayKind::t2 || is_empty(shape)) continue;
-    operands.c2(spec.first, spec.second, arrays->add(spec.name, spec.name, shape));
-  }
-  return with_arrays(input, std::move(arrays));
-}
-
 }

@@ -55,8 +55,4 @@ class DressedInputs {
 /// Returns `input` with the amplitudes of another input, and with its kvvv. Both inputs must outlive the result.
 DenseInput with_amplitudes(const DenseInput& input, const DenseInput& amplitudes);
 
-/// Returns `input` with c2 in the place of t2. The disconnected triples t1 c2 of a source of it are C3, the triples of
-/// exp(T1 + T2), see Problem::disconnected. Needs t1, t2 and the Fock matrix; else as right_input().
-std::shared_ptr<DenseInput> disconnected_input(const DenseInput& input, int threads, const Contract& contract);
-
 }
