@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Full CCSDT along the same stretch with PySCF, the reference of plot.py; about half an hour on one core.
+"""Full CCSDT along the same stretch with PySCF, the reference of plot.py; about an hour on one core.
 
     python3 ccsdt.py        # writes ccsdt.json, and goes on after the points that are in it already
 """
@@ -12,7 +12,7 @@ import pyscf.cc
 
 from scan import EQUILIBRIUM, FROZEN, HERE, followed_rhf
 
-ALPHAS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5)
+ALPHAS = (1.0, 1.25, 1.5, *(0.125 * n for n in range(13, 21)))  # 1.625 ... 2.5
 FILE = os.path.join(HERE, "ccsdt.json")
 
 

@@ -39,15 +39,16 @@ TOLERANCE = 0.05  # millihartree
 
 
 def molecule(alpha):
+    # The mirror plane fixes the orbitals of degenerate pairs, on which CR-CC(2,3)_C and _D depend.
     atoms = [("C", (0.0, 0.0, 0.0)), ("F", (alpha * EQUILIBRIUM, 0.0, 0.0))] + [("H", xyz) for xyz in HYDROGENS]
-    return gto.M(atom=atoms, basis="cc-pvdz", verbose=0)
+    return gto.M(atom=atoms, basis="cc-pvdz", symmetry="Cs", verbose=0)
 
 
 def followed_rhf(alphas):
     """RHF at each distance, started from the density of the previous distance. This keeps it on one state along the curve."""
     density = None
     for alpha in alphas:
-        mf = scf.RHF(molecule(alpha)).set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200)
+        mf = scf.RHF(molecule(alpha)).set(conv_tol=1e-12, conv_tol_grad=1e-8, max_cycle=200)
         mf.kernel(dm0=density)
         if not mf.converged:
             sys.exit(f"scan.py: the RHF at alpha = {alpha} did not converge.")

@@ -66,6 +66,17 @@ class Examples(unittest.TestCase):
         self.assertLess(float(expected[1]), -0.0005)
         self.assertAlmostEqual(float(found[1]), float(expected[1]), delta=2e-9)
 
+    def test_all_methods_have_the_energies_of_the_gallery(self):
+        stored = INPUTS / "methylfluoride" / "methods.json"
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_in(folder, INPUTS / "methylfluoride" / "methods.py", "1", "-o", "methods.json")
+            found, expected = (json.loads(path.read_text(encoding="utf-8"))["points"][0]
+                               for path in (pathlib.Path(folder) / "methods.json", stored))
+        self.assertAlmostEqual(found["E(CCSD)"], expected["E(CCSD)"], delta=1e-9)
+        self.assertEqual(found["corrections"].keys(), expected["corrections"].keys())
+        for name, correction in expected["corrections"].items():
+            self.assertAlmostEqual(found["corrections"][name], correction, delta=1e-9, msg=name)
+
     def test_ccsd_and_triples_from_factors_are_those_of_pyscf(self):
         molecule = INPUTS / "water" / "water.xyz"
         with tempfile.TemporaryDirectory() as folder:
