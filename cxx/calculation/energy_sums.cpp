@@ -14,10 +14,10 @@ namespace trifuse {
 
 namespace {
 
-using SpinCases = std::array<Energies, 4>;
+using EnergiesOfCases = std::array<Energies, 4>;
 
 /// Adds the energies of a task to its spin cases. In a restricted space, aaa = bbb and aab = abb by spin symmetry.
-void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, SpinCases& cases) {
+void add_task(const TileSpace& tiles, const Task& task, const TaskEnergy& energy, EnergiesOfCases& cases) {
   const auto of_case = [&](SpinCase spin_case) -> Energies& { return cases[static_cast<std::size_t>(spin_case)]; };
   if (tiles.restricted()) {
     of_case(SpinCase::aaa) += 0.5 * energy.same;
@@ -88,7 +88,7 @@ std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span
   const std::vector<Quotient>& quotients = state.problem.quotients;
   const Plan& plan = state.plan;
   const auto sums_of = [&](std::size_t quotient) {
-    SpinCases cases{};
+    EnergiesOfCases cases{};
     for (std::size_t t = 0; t < plan.tasks.size(); ++t)
       add_task(plan.tiles, plan.tasks[t], energies[t * quotients.size() + quotient], cases);
     return cases;
@@ -102,7 +102,7 @@ std::vector<TriplesEnergy> sum_energies(const CalculationState& state, std::span
     energy.smallest_denominator = range_of_denominators(state, named).smallest;
     energy.spin_cases = sums_of(named.quotient);
     if (named.disconnected) {
-      const SpinCases others = sums_of(*named.disconnected);
+      const EnergiesOfCases others = sums_of(*named.disconnected);
       for (std::size_t s = 0; s < others.size(); ++s)
         energy.spin_cases[s] = with_parts_of_s(energy.spin_cases[s], others[s]);
     }
