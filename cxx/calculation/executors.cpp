@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/devices.hpp"
@@ -44,7 +45,15 @@ void make_operands(const CalculationState& state) {
           [&](const moments::Contract& shared) { state.methods->make(threads, shared); });
     }
   }
-  run_collectively(communicator, [&] { state.methods->make(threads, contraction_of(state)); });
+  run_collectively(communicator, [&] {
+    try {
+      state.methods->make(threads, contraction_of(state));
+    } catch (const DeviceError&) {
+      // As a GPU that fails before the first task: cores do its work, and the run says so when it starts its executor.
+      if (communicator == nullptr && state.options.devices_required) throw;
+      state.methods->make(threads, moments::contract_on_cores(threads));
+    }
+  });
 }
 
 }
