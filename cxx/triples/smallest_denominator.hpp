@@ -4,8 +4,6 @@
 #include "cxx/triples/triple_denominators.hpp"
 #include "tce_tiles/tiles/tile_space.hpp"
 
-#pragma GCC visibility push(default)
-
 namespace trifuse {
 
 /// The denominators of all triples nearest to 0, hartree. Usual denominators are negative.
@@ -21,5 +19,3 @@ DenominatorRange range_of_denominators(const TripleDenominators& tables, Denomin
                                        const TileSpace& space, int threads);
 
 }
-
-#pragma GCC visibility pop
