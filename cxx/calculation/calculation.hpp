@@ -53,7 +53,7 @@ struct TriplesEnergy {
   double omega2 = 0.0;  ///< hartree
   std::string method;   ///< its name: "CCSD(T)", "Reg-CCSD(T)", "denominator-shifted CCSD(T)", ...
   Energies total;       ///< sum of the spin cases, hartree
-  /// CR-CCSD[T] and CR-CCSD(T): the overlaps by which the energies have been divided; else 1.
+  /// CR-CCSD[T] and CR-CCSD(T): the overlaps by which the energies have been divided; nullopt for other methods.
   std::optional<Energies> overlap;
   /// The smallest absolute denominator of all triples, hartree; infinite if there are none.
   double smallest_denominator = 0.0;

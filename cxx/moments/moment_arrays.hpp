@@ -30,8 +30,8 @@ std::string letters_of_pairs(Spin s, Spin t);
 /// The dense arrays of an input, from which operands are made, in memory. Arrays of a caller in C order are not copied.
 class MomentArrays {
  public:
-  /// `header`: of the same input. `integrals`: names without spins of those
-  /// that are needed, e.g. "ovvv". Elements in the memory of a caller must remain valid; `arrays` itself need not.
+  /// `header`: of the same input. `integrals`: names without spins, e.g. "ovvv". Elements in the memory of a caller
+  /// must remain valid; `arrays` itself need not.
   ///
   /// Reads also t1, t2, the Fock matrices, and vvvv_diag if it is there; never kvvv. Throws InputError if an array is
   /// absent, unless it is empty, has a wrong shape or cannot be read, or if some integrals of equal spins are
