@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "cxx/moments/moment_arrays.hpp"
 #include "cxx/moments/moment_operands.hpp"
 
 namespace trifuse::moments {
@@ -20,17 +19,17 @@ double* DressedArrays::add(const std::string& name, const std::string& bare, std
   return memory.data();
 }
 
-std::vector<NewArray> add_new(DressedArrays& arrays, const DenseHeader& header, const std::string& name) {
+std::vector<NewArray> add_new(DressedArrays& arrays, const DenseHeader& header, ArrayKind kind) {
   const bool closed_shell = header.restricted;
   std::vector<NewArray> results;
   for (const Spin s : both_spins) {
     for (const Spin t : both_spins) {
       if (closed_shell && (s == beta || t == alpha)) continue;
-      const std::string plain = name + (closed_shell ? "" : letters_of_pairs(s, t)),
-                        asym = (!closed_shell && s == t ? "asym_" : "") + plain;
-      const auto shape = shape_of(header, name, {s, s, t, t});
-      if (is_empty(shape)) continue;
-      results.push_back({s, t, shape, arrays.add(asym, plain, shape)});
+      const ArraySpec plain = array_spec(kind, closed_shell, s, t),
+                      asym = antisymmetrised_alternative(plain).value_or(plain);
+      if (header.size(plain) == 0) continue;
+      const auto shape = header.shape(plain);
+      results.push_back({s, t, shape, arrays.add(asym.name, plain.name, shape)});
     }
   }
   return results;

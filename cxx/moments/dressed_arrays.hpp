@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
+#include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/dense/dense_arrays.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/sources/array_source.hpp"
@@ -51,8 +52,8 @@ struct NewArray {
   double* elements;
 };
 
-/// Adds arrays in the place of `name`, e.g. "ovvv", of all spins. Arrays without elements remain those of the input.
-std::vector<NewArray> add_new(DressedArrays& arrays, const DenseHeader& header, const std::string& name);
+/// Adds arrays in the place of those of a kind, of all spins. Arrays without elements remain those of the input.
+std::vector<NewArray> add_new(DressedArrays& arrays, const DenseHeader& header, ArrayKind kind);
 /// Returns `input` with these arrays, which are finished.
 std::shared_ptr<DenseInput> with_arrays(const DenseInput& input, std::shared_ptr<DressedArrays> arrays);
 

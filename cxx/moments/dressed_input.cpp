@@ -71,12 +71,11 @@ std::shared_ptr<DressedArrays> DressedInputs::with_moments() const {
   const bool closed_shell = input_.header.restricted;
   auto arrays = std::make_shared<DressedArrays>(input_.arrays);
   MomentInputs inputs = bare_.inputs();
-  const auto v = add_new(*arrays, input_.header, "ovvv"), o = add_new(*arrays, input_.header, "ovoo");
+  const auto v = add_new(*arrays, input_.header, ArrayKind::ovvv), o = add_new(*arrays, input_.header, ArrayKind::ovoo);
   std::vector<std::shared_ptr<const DenseArray>> opened;
   for (const auto& [s, t, shape, elements] : v) {
-    const std::string name = std::string(s == t && inputs.antisymmetrised ? "asym_" : "") + "kvvv" +
-                             (closed_shell ? "" : letters_of_pairs(s, t));
-    const auto k = opened.emplace_back(open_with_shape(*input_.arrays, name, shape));
+    const ArraySpec spec = array_spec(ArrayKind::kvvv, closed_shell, s, t, s == t && inputs.antisymmetrised);
+    const auto k = opened.emplace_back(open_with_shape(*input_.arrays, spec.name, shape));
     inputs.kvvv[s][t] = in_place(*k);
     if (inputs.kvvv[s][t] != nullptr) continue;
     k->read_all({elements, static_cast<std::size_t>(k->size())});
@@ -91,9 +90,9 @@ std::shared_ptr<DressedArrays> DressedInputs::with_moments() const {
 std::shared_ptr<DenseInput> DressedInputs::left() const {
   const bool closed_shell = input_.header.restricted;
   auto arrays = std::make_shared<DressedArrays>(input_.arrays);
-  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, "ovvv"))
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, ArrayKind::ovvv))
     operands_.left_ovvv(s, t, elements);
-  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, "ovoo"))
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, ArrayKind::ovoo))
     operands_.left_ovoo(s, t, elements);
   for (const Spin s : both_spins) {
     if (!closed_shell || s == alpha) add_fock(*arrays, operands_, s, fock_dataset(s, closed_shell));
@@ -104,9 +103,8 @@ std::shared_ptr<DenseInput> DressedInputs::left() const {
 std::shared_ptr<DenseInput> DressedInputs::disconnected() const {
   auto arrays = std::make_shared<DressedArrays>(input_.arrays);
   for (const ArraySpec& spec : amplitude_arrays(input_.header.restricted)) {
-    const auto shape = shape_of(input_.header, "oovv", {spec.first, spec.second, spec.first, spec.second});
-    if (spec.kind != ArrayKind::t2 || is_empty(shape)) continue;
-    operands_.c2(spec.first, spec.second, arrays->add(spec.name, spec.name, shape));
+    if (spec.kind != ArrayKind::t2 || input_.header.size(spec) == 0) continue;
+    operands_.c2(spec.first, spec.second, arrays->add(spec.name, spec.name, input_.header.shape(spec)));
   }
   return with_arrays(input_, std::move(arrays));
 }
@@ -115,7 +113,7 @@ std::shared_ptr<DenseInput> DressedInputs::left_of_gf() const {
   const bool closed_shell = input_.header.restricted;
   const auto arrays = with_moments();
   const Terms terms(contract_, threads_);
-  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, "ovov")) {
+  for (const auto& [s, t, shape, elements] : add_new(*arrays, input_.header, ArrayKind::ovov)) {
     if (!closed_shell && s == beta && t == alpha) continue;
     OwnedArray c2 = terms.make({shape[0], shape[2], shape[1], shape[3]});
     operands_.c2(s, t, c2.result().first);

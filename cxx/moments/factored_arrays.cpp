@@ -20,20 +20,12 @@ namespace {
 /// Reads factors of two particles, and multiplies them.
 class Products {
  public:
-  explicit Products(const DenseInput& input) : factors_(input.factor_source), arrays_(input.arrays) {
-    for (const OrbitalClass c : orbital_classes) orbitals_[static_cast<std::size_t>(c)] = input.header.size(c);
-  }
-
-  std::vector<std::int64_t> shape_of(const ArraySpec& spec) const {
-    std::vector<std::int64_t> shape;
-    if (spec.matrices > 0) shape.push_back(spec.matrices);
-    for (const OrbitalClass c : spec.axes) shape.push_back(size(c));
-    return shape;
-  }
+  explicit Products(const DenseInput& input)
+      : factors_(input.factor_source), arrays_(input.arrays), header_(input.header) {}
 
   /// Writes kvvv[k,c,b,d] = sum_Q (sum_e t1[k,e] B[Q,c,e]) B[Q,b,d]. `t1`: the array of amplitudes of k.
   void make_kvvv(const ArraySpec& spec, const ArraySpec& t1, double* elements) const {
-    const std::vector<std::int64_t> shape = shape_of(spec);
+    const std::vector<std::int64_t> shape = header_.shape(spec);
     const Result kvvv{elements, shape};
     const auto read = arrays_->array(t1.name);
     Buffer amplitudes(static_cast<std::size_t>(read->size()));
@@ -60,7 +52,7 @@ class Products {
   }
 
  private:
-  std::int64_t size(OrbitalClass c) const { return orbitals_[static_cast<std::size_t>(c)]; }
+  std::int64_t size(OrbitalClass c) const { return header_.size(c); }
 
   /// Calls `use` with the factors [Q,v,v] of two classes of particles for some auxiliary functions, until all
   /// functions have been used.
@@ -91,7 +83,7 @@ class Products {
 
   std::shared_ptr<const FactorSource> factors_;
   std::shared_ptr<const DenseArrays> arrays_;
-  std::array<std::int64_t, 4> orbitals_{};
+  DenseHeader header_;
 };
 
 }
@@ -107,10 +99,10 @@ DenseInput with_products_of_factors(const DenseInput& input) {
     if (input.header.size(spec) == 0) continue;
     if (spec.kind == ArrayKind::kvvv) {
       const ArraySpec t1 = array_spec(ArrayKind::t1, restricted, spec.first, spec.first);
-      arrays->add(spec.name, products.shape_of(spec),
+      arrays->add(spec.name, input.header.shape(spec),
                   [=](double* elements) { products.make_kvvv(spec, t1, elements); });
     } else if (spec.kind == ArrayKind::vvvv_diag) {
-      arrays->add(spec.name, products.shape_of(spec),
+      arrays->add(spec.name, input.header.shape(spec),
                   [=](double* elements) { products.make_diagonals(spec, elements); });
     }
   }

@@ -120,8 +120,8 @@ ArrayView Fragments::projector(std::size_t fragment, Spin spin) const {
 
 void Fragments::change_amplitudes(DressedArrays& arrays, std::size_t fragment, const Terms& terms) const {
   for (const ArraySpec& spec : amplitude_arrays(input_->header.restricted)) {
-    const auto shape = shape_of(input_->header, "oovv", {spec.first, spec.second, spec.first, spec.second});
-    if (spec.kind != ArrayKind::t2 || is_empty(shape)) continue;
+    if (spec.kind != ArrayKind::t2 || input_->header.size(spec) == 0) continue;
+    const auto shape = input_->header.shape(spec);
     const Buffer elements = read_array(*input_->arrays, spec.name, shape);
     const ArrayView t2(elements.data(), shape);
     const Result changed = terms.zeros(arrays.add(spec.name, spec.name, shape), shape);
@@ -133,13 +133,14 @@ void Fragments::change_amplitudes(DressedArrays& arrays, std::size_t fragment, c
 
 void Fragments::change_integrals(DressedArrays& arrays, std::size_t fragment, const Terms& terms) const {
   const DenseArrays& bare = *input_->arrays;
-  for (const std::string name : {"ovvv", "ovoo"}) {
-    const bool holes = name == "ovoo";
-    for (const auto& [s, t, shape, result] : add_new(arrays, input_->header, name)) {
+  for (const ArrayKind kind : {ArrayKind::ovvv, ArrayKind::ovoo}) {
+    const bool holes = kind == ArrayKind::ovoo;
+    for (const auto& [s, t, shape, result] : add_new(arrays, input_->header, kind)) {
       const bool equal = !input_->header.restricted && s == t;
-      const std::string plain = name + (input_->header.restricted ? "" : letters_of_pairs(s, t));
-      const bool antisymmetrised = equal && !bare.has(plain);
-      const Buffer elements = read_array(bare, (antisymmetrised ? "asym_" : "") + plain, shape);
+      const ArraySpec plain = array_spec(kind, input_->header.restricted, s, t);
+      const bool antisymmetrised = equal && !bare.has(plain.name);
+      const ArraySpec used = array_spec(kind, input_->header.restricted, s, t, antisymmetrised);
+      const Buffer elements = read_array(bare, used.name, shape);
       const ArrayView v(elements.data(), shape), of_s = projector(fragment, s), of_t = projector(fragment, t);
       const Result changed = terms.zeros(result, shape);
       terms.add(changed, "in,napq->iapq", 1.0, of_s, v);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <utility>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/shape_text.hpp"
@@ -14,17 +13,17 @@ namespace trifuse::moments {
 
 namespace {
 
-char letter(Spin s) {
-  return s == alpha ? 'a' : 'b';
-}
-
 /// Integrals, by their names in a dump.
-constexpr std::array<std::pair<const char*, ArrayOfSpins MomentInputs::*>, 5> members = {
-    {{"oooo", &MomentInputs::oooo},
-     {"ovoo", &MomentInputs::ovoo},
-     {"oovv", &MomentInputs::oovv},
-     {"ovov", &MomentInputs::ovov},
-     {"ovvv", &MomentInputs::ovvv}}};
+struct Member {
+  const char* name;
+  ArrayKind kind;
+  ArrayOfSpins MomentInputs::*blocks;
+};
+constexpr std::array<Member, 5> members = {{{"oooo", ArrayKind::oooo, &MomentInputs::oooo},
+                                            {"ovoo", ArrayKind::ovoo, &MomentInputs::ovoo},
+                                            {"oovv", ArrayKind::oovv, &MomentInputs::oovv},
+                                            {"ovov", ArrayKind::ovov, &MomentInputs::ovov},
+                                            {"ovvv", ArrayKind::ovvv, &MomentInputs::ovvv}}};
 
 }
 
@@ -35,22 +34,6 @@ const double* in_place(const DenseArray& array) {
   const bool same =
       std::equal(view->stride.begin(), view->stride.end(), c_order.strides.begin(), c_order.strides.end());
   return same ? view->data : nullptr;
-}
-
-std::string letters_of_pairs(Spin s, Spin t) {
-  return {'_', letter(s), letter(s), letter(t), letter(t)};
-}
-
-std::vector<std::int64_t> shape_of(const DenseHeader& header, std::string_view spaces, const std::vector<Spin>& spins) {
-  std::vector<std::int64_t> shape;
-  for (std::size_t axis = 0; axis < spaces.size(); ++axis) {
-    shape.push_back(header.size(spaces[axis] == 'o' ? hole_class(spins[axis]) : particle_class(spins[axis])));
-  }
-  return shape;
-}
-
-bool is_empty(const std::vector<std::int64_t>& shape) {
-  return std::find(shape.begin(), shape.end(), 0) != shape.end();
 }
 
 std::shared_ptr<const DenseArray> open_with_shape(const DenseArrays& arrays, const std::string& name,
@@ -85,7 +68,7 @@ MomentArrays::MomentArrays(const DenseArrays& arrays, const DenseHeader& header,
 }
 
 const double* MomentArrays::first(const Input& input, const std::string& name, const std::vector<std::int64_t>& shape) {
-  if (is_empty(shape)) return nullptr;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return nullptr;
   const auto array = opened_.emplace_back(open_with_shape(input.arrays, name, shape));
   if (const double* const elements = in_place(*array)) return elements;
   Buffer& buffer = memory_.emplace_back(static_cast<std::size_t>(array->size()));
@@ -93,44 +76,42 @@ const double* MomentArrays::first(const Input& input, const std::string& name, c
   return buffer.data();
 }
 
-const double* MomentArrays::of_equal_spins(const Input& input, const std::string& name,
-                                           const std::vector<std::int64_t>& shape) {
-  const bool antisymmetrised = !input.arrays.has(name) && input.arrays.has("asym_" + name);
-  const std::string used = (antisymmetrised ? "asym_" : "") + name;
-  const double* const elements = first(input, used, shape);
-  if (elements != nullptr) (antisymmetrised ? antisymmetrised_ : plain_) = used;
+const double* MomentArrays::integrals_of(const Input& input, const ArraySpec& spec) {
+  const auto other = antisymmetrised_alternative(spec);
+  const bool antisymmetrised = other && !input.arrays.has(spec.name) && input.arrays.has(other->name);
+  const std::string& used = antisymmetrised ? other->name : spec.name;
+  const double* const elements = first(input, used, input.header.shape(spec));
+  if (other && elements != nullptr) (antisymmetrised ? antisymmetrised_ : plain_) = used;
   return elements;
 }
 
 void MomentArrays::read_spin(const Input& input, Spin s) {
-  const std::string spin = inputs_.closed_shell ? "" : std::string("_") + letter(s);
-  const auto shape = shape_of(input.header, "ov", {s, s});
+  const bool closed_shell = inputs_.closed_shell;
+  const ArraySpec t1 = array_spec(ArrayKind::t1, closed_shell, s, s);
+  const auto shape = input.header.shape(t1);
   const std::int64_t holes = shape[0], particles = shape[1];
   inputs_.holes[s] = holes;
   inputs_.particles[s] = particles;
-  inputs_.t1[s] = first(input, "t1" + spin, shape);
-  inputs_.fock[s] = first(input, "fock" + spin, {holes + particles, holes + particles});
+  inputs_.t1[s] = first(input, t1.name, shape);
+  inputs_.fock[s] = first(input, fock_dataset(s, closed_shell), {holes + particles, holes + particles});
 }
 
 void MomentArrays::read_spins(const Input& input, const std::vector<std::string>& integrals, Spin s, Spin t) {
   const bool closed_shell = inputs_.closed_shell;
-  for (const auto& [name, blocks] : members) {
+  for (const auto& [name, kind, blocks] : members) {
     // One block is enough of those that are the same for beta, alpha.
-    const bool once = s == beta && t == alpha && (blocks == &MomentInputs::oooo || blocks == &MomentInputs::ovov);
+    const bool once = s == beta && t == alpha && (kind == ArrayKind::oooo || kind == ArrayKind::ovov);
     if (once || std::find(integrals.begin(), integrals.end(), name) == integrals.end()) continue;
-    const std::string of_spins = name + (closed_shell ? "" : letters_of_pairs(s, t));
-    const auto shape = shape_of(input.header, name, {s, s, t, t});
-    (inputs_.*blocks)[s][t] =
-        !closed_shell && s == t ? of_equal_spins(input, of_spins, shape) : first(input, of_spins, shape);
+    (inputs_.*blocks)[s][t] = integrals_of(input, array_spec(kind, closed_shell, s, t));
   }
   if (s == beta && t == alpha) return;
-  const std::string spins = closed_shell ? "" : std::string("_") + letter(s) + letter(t);
-  inputs_.t2[s][t] = first(input, "t2" + spins, shape_of(input.header, "oovv", {s, t, s, t}));
-  if (!input.arrays.has("vvvv_diag" + spins)) return;
-  const bool exchange = closed_shell || s == t;
-  const auto shape = shape_of(input.header, "vv", {s, t});
-  inputs_.vvvv_coulomb[s][t] = first(input, "vvvv_diag" + spins, {exchange ? 2 : 1, shape[0], shape[1]});
-  if (exchange) inputs_.vvvv_exchange[s] = inputs_.vvvv_coulomb[s][t] + shape[0] * shape[1];
+  const ArraySpec t2 = array_spec(ArrayKind::t2, closed_shell, s, t),
+                  diagonals = array_spec(ArrayKind::vvvv_diag, closed_shell, s, t);
+  inputs_.t2[s][t] = first(input, t2.name, input.header.shape(t2));
+  if (!input.arrays.has(diagonals.name)) return;
+  const auto shape = input.header.shape(diagonals);
+  inputs_.vvvv_coulomb[s][t] = first(input, diagonals.name, shape);
+  if (diagonals.matrices > 1) inputs_.vvvv_exchange[s] = inputs_.vvvv_coulomb[s][t] + shape[1] * shape[2];
 }
 
 }

@@ -3,29 +3,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/moments/moment_operands.hpp"
+#include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/dense/dense_arrays.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 
 namespace trifuse::moments {
 
-/// Returns the shape of an array. `spaces`: a letter for each axis, o for holes, v for particles. `spins`: of the axes.
-std::vector<std::int64_t> shape_of(const DenseHeader& header, std::string_view spaces, const std::vector<Spin>& spins);
-/// Returns true if an array of this shape has no elements.
-bool is_empty(const std::vector<std::int64_t>& shape);
 /// Opens an array. Throws InputError if it is absent or has another shape.
 std::shared_ptr<const DenseArray> open_with_shape(const DenseArrays& arrays, const std::string& name,
                                                   const std::vector<std::int64_t>& shape);
 
 /// Returns the elements of an array if they are in memory in C order without gaps, else null.
 const double* in_place(const DenseArray& array);
-
-/// Returns the end of the names of integrals with two spins, e.g. "_aabb".
-std::string letters_of_pairs(Spin s, Spin t);
 
 /// The dense arrays of an input, from which operands are made, in memory. Arrays of a caller in C order are not copied.
 class MomentArrays {
@@ -48,7 +41,8 @@ class MomentArrays {
   };
   /// Returns the first element; null if there are no elements.
   const double* first(const Input& input, const std::string& name, const std::vector<std::int64_t>& shape);
-  const double* of_equal_spins(const Input& input, const std::string& name, const std::vector<std::int64_t>& shape);
+  /// Returns the same of integrals. Those of two equal spins may be antisymmetrised.
+  const double* integrals_of(const Input& input, const ArraySpec& spec);
   void read_spin(const Input& input, Spin s);
   void read_spins(const Input& input, const std::vector<std::string>& integrals, Spin s, Spin t);
 

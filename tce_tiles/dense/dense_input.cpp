@@ -166,6 +166,13 @@ std::int64_t DenseHeader::size(const ArraySpec& spec) const {
   return n;
 }
 
+std::vector<std::int64_t> DenseHeader::shape(const ArraySpec& spec) const {
+  std::vector<std::int64_t> shape;
+  if (spec.matrices > 0) shape.push_back(spec.matrices);
+  for (const OrbitalClass c : spec.axes) shape.push_back(size(c));
+  return shape;
+}
+
 std::vector<OrbitalRange> DenseHeader::ranges() const {
   std::vector<OrbitalRange> ranges;
   for (const OrbitalClass c : orbital_classes) {
@@ -214,17 +221,10 @@ std::vector<std::string> DenseInput::datasets(bool integrals) const {
 std::shared_ptr<const DenseArray> open_array(const DenseArrays& arrays, const DenseHeader& header,
                                              const ArraySpec& spec) {
   auto array = open_required(arrays, spec.name);
-  std::vector<std::int64_t> expected;
   std::vector<std::string> symbols;
-  if (spec.matrices > 0) {
-    expected.push_back(spec.matrices);
-    symbols.push_back(std::to_string(spec.matrices));
-  }
-  for (const OrbitalClass c : spec.axes) {
-    expected.push_back(header.size(c));
-    symbols.push_back(orbital_count_name(c, header.restricted));
-  }
-  check_shape(header, *array, spec.axes, expected, fmt::format("{}", fmt::join(symbols, ",")));
+  if (spec.matrices > 0) symbols.push_back(std::to_string(spec.matrices));
+  for (const OrbitalClass c : spec.axes) symbols.push_back(orbital_count_name(c, header.restricted));
+  check_shape(header, *array, spec.axes, header.shape(spec), fmt::format("{}", fmt::join(symbols, ",")));
   return array;
 }
 

@@ -37,6 +37,8 @@ struct DenseHeader {
   }
   /// Returns the number of elements of an array. An array without elements may be absent from the file.
   std::int64_t size(const ArraySpec& spec) const;
+  /// Returns the shape of an array.
+  std::vector<std::int64_t> shape(const ArraySpec& spec) const;
   /// Returns the orbital ranges: consecutive orbitals of one class and one irrep.
   std::vector<OrbitalRange> ranges() const;
 };
