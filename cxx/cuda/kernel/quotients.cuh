@@ -58,6 +58,23 @@ __device__ __forceinline__ void write_sums_of_quotients(const Epilogue& epilogue
   }
 }
 
+/// Calls `use(quotient, number)` for each quotient whose denominators are no sums of tables. Returns true if there are
+/// others.
+template <typename Use>
+__device__ __forceinline__ bool for_quotients_without_tables(const Quotient* quotients, int count, Use use) {
+  bool any_tables = false;
+#pragma unroll 1
+  for (int q = 0; q < count; ++q) {
+    const Quotient quotient = quotients[q];
+    if (quotient.of_tables()) {
+      any_tables = true;
+    } else {
+      use(quotient, q);
+    }
+  }
+  return any_tables;
+}
+
 /// Calls `use(quotient, number)` for each quotient whose denominators are sums of tables, in the order of the methods.
 /// `denominators`: SpinOrbitalDenominator or SpinAdaptedDenominators; it has the terms of the method in each call.
 template <typename Denominators, typename Use>

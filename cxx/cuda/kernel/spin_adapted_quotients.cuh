@@ -55,26 +55,18 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
   __device__ __forceinline__ void add_element(int a, int b, int c, int half, double weight, const Targets& targets,
                                               const Quotient* quotients, int count,
                                               double (&energies)[quotients_at_once][sums_count]) const {
-    const auto& [right, left, singles, c3] = targets;
     const bool used = weight != 0.0;
-    bool any_tables = false;
-#pragma unroll 1
-    for (int q = 0; q < count; ++q) {
-      const Quotient quotient = quotients[q];
-      if (quotient.of_tables()) {
-        any_tables = true;
-        continue;
-      }
-      const NumeratorsOf<Element> sum =
-          spin_adapted_numerators_of<Element>(left, singles, quotient.right == RightFactor::connected ? right : c3);
+    const bool any_tables = for_quotients_without_tables(quotients, count, [&](const Quotient& quotient, int q) {
+      const NumeratorsOf<Element> sum = spin_adapted_numerators_of<Element>(
+          targets.left, targets.singles, quotient.right == RightFactor::connected ? targets.right : targets.c3);
       const bool divides = quotient.denominator != Denominator::one;
       const Element x = this->delta(a, b, c, half) - static_cast<Element>(denominator_shift(quotient.omega2));
       const Element factor = static_cast<Element>(weight) * (divides ? reciprocal(used ? x : Element{1}) : Element{1});
       // Energies of elements that do not contribute may be NaN or infinite.
-      if (!used) continue;
+      if (!used) return;
       add_multiple(energies[q], factor, sum.all);
       add_multiple(energies[q] + Energies::count, factor, sum.same);
-    }
+    });
     if (!any_tables || parameters_.tables.h == nullptr) return;
     const TableOrbitals orbitals = this->table_orbitals(a, b, c, half);
     SpinAdaptedDenominators denominators(parameters_.tables, orbitals);

@@ -53,17 +53,10 @@ class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, 
       const Energies sum = spin_orbital_energies(left * factor, singles * factor);
       if (used) add_multiple(energies[q], 1.0, sum);
     };
-    bool any_tables = false;
-#pragma unroll 1
-    for (int q = 0; q < count; ++q) {
-      const Quotient quotient = quotients[q];
-      if (quotient.of_tables()) {
-        any_tables = true;
-        continue;
-      }
+    const bool any_tables = for_quotients_without_tables(quotients, count, [&](const Quotient& quotient, int q) {
       const double x = static_cast<double>(this->delta(a, b, c, half)) - denominator_shift(quotient.omega2);
       add(quotient, q, quotient.denominator == Denominator::one ? 1.0 : reciprocal(used ? x : 1.0));
-    }
+    });
     if (!any_tables || parameters_.tables.h == nullptr) return;
     SpinOrbitalDenominator denominator(parameters_.tables, this->table_orbitals(a, b, c, half));
     for_quotients_of_tables(denominator, quotients, count, [&](const Quotient& quotient, int q) {
