@@ -17,24 +17,6 @@ namespace trifuse::moments {
 
 namespace {
 
-/// A right side of a fragment.
-class FragmentSource final : public WrappedSource {
- public:
-  FragmentSource(const TileSource& bare, std::shared_ptr<const DenseInput> input)
-      : WrappedSource(bare), made_(open_dense(std::move(input), dense_hole_tile, dense_particle_tile)) {}
-
-  const TileSpace& tiles() const override { return made_->tiles(); }
-  bool has_exchange_integrals() const override { return false; }
-  bool concurrent_reads() const override { return true; }
-
- private:
-  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override {
-    made_->read_block(tensor, tiles, block);
-  }
-
-  std::unique_ptr<DenseSource> made_;
-};
-
 /// Returns the elements of an array of an input.
 Buffer read_array(const DenseArrays& arrays, const std::string& name, const std::vector<std::int64_t>& shape) {
   const auto array = open_with_shape(arrays, name, shape);
@@ -62,7 +44,7 @@ void make_symmetric(double* matrix, std::size_t n, const ArrayLabel& label, std:
 
 }
 
-Fragments::Fragments(const TileSource& source) : source_(source), input_(dense_input_of(source)) {
+Fragments::Fragments(const TileSource& source) : input_(dense_input_of(source)) {
   if (input_ == nullptr) return;
   const bool restricted = input_->header.restricted;
   const auto absent = [&](Spin s) { return !input_->arrays->has(fragments_dataset(s, restricted)); };
@@ -162,7 +144,7 @@ std::unique_ptr<TileSource> Fragments::side(std::size_t fragment, FragmentSide s
   } else {
     change_integrals(*arrays, fragment, terms);
   }
-  return std::make_unique<FragmentSource>(source_, with_arrays(*input_, std::move(arrays)));
+  return open_dense(with_arrays(*input_, std::move(arrays)), dense_hole_tile, dense_particle_tile);
 }
 
 }

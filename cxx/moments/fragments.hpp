@@ -11,7 +11,6 @@
 #include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/dense/dense_source.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
-#include "tce_tiles/tiles/wrapped_source.hpp"
 
 /// Fragments: projectors P on occupied orbitals, and operands of the energy Tr(P M) of each.
 ///
@@ -38,7 +37,7 @@ class Fragments {
   std::size_t count() const { return count_; }
   /// Returns numbers that differ for different fragments.
   std::array<double, 2> digest() const;
-  /// Returns the source of a right side. It contains a copy of the arrays that P changes, and refers to the source of
+  /// Returns the source of a right side. It contains a copy of the arrays that P changes, and refers to the arrays of
   /// the input. `threads`: at least 1. Throws InputError if an array cannot be read, std::bad_alloc and SystemError.
   std::unique_ptr<TileSource> side(std::size_t fragment, FragmentSide side, int threads) const;
 
@@ -48,7 +47,6 @@ class Fragments {
   void change_amplitudes(DressedArrays& arrays, std::size_t fragment, const Terms& terms) const;
   void change_integrals(DressedArrays& arrays, std::size_t fragment, const Terms& terms) const;
 
-  const TileSource& source_;
   const DenseInput* input_;  ///< null: the source has no dense arrays, and no fragments
   std::size_t count_ = 0;
   BySpin<std::vector<double>> projectors_;  ///< [spin][fragment,i,i']; of a closed shell [alpha] only
