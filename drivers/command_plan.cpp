@@ -165,7 +165,9 @@ struct PlanCommand {
     if (needs.left_amplitudes) problem.left = problem.right;
     if (needs.moments == 0) return needs;
     if (problem.right->factors() != nullptr)
-      throw UsageError("Methods with moments need whole integrals; leave --factors out, or give a dump of integrals.");
+      throw UsageError(
+          "trifuse plan predicts methods with moments for whole integrals only; leave --factors out, or give a dump of "
+          "integrals. A run from factors has the same panels.");
     problem.left_integrals = problem.right;
     return needs;
   }

@@ -177,8 +177,8 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   if (given != nullptr && problem.left == nullptr) problem.left = problem.left_integrals;
   if (problem.denominators != nullptr && orbitals.rotates()) {
     throw UsageError(fmt::format(
-        "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but those of {} are not; "
-        "ask for 2t, which has none of them.",
+        "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but {} has other orbitals; "
+        "ask for 2t, which has none of these denominators.",
         right.info().path));
   }
   std::vector<std::string> warnings = orbitals.warnings();

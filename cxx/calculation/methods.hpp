@@ -35,7 +35,7 @@ struct WantedEnergies {
 
 /// What methods need, as far as it depends on them alone.
 struct NeedsOfMethods {
-  bool left_amplitudes;  ///< true: those of the left side are not those of the right side
+  bool left_amplitudes;  ///< true: the left side has amplitudes of its own
   int moments;           ///< number of sides with moments of CCSD
   int dressed_sides;     ///< number of sides with dressed integrals; 0: one pair of sides with the same integrals
 };

@@ -15,7 +15,7 @@ namespace trifuse::moments {
 class DressedArrays;
 
 /// Inputs whose integrals are dressed with amplitudes, made of one input. Sources of them take the place of sources of
-/// the bare ones. The other arrays of a result are those of the input, which are read when they are used.
+/// the bare ones. A result has the other arrays of the input, too, which are read when they are used.
 ///
 /// All functions throw InputError if an array is absent or cannot be read, std::bad_alloc, and what contractions throw.
 class DressedInputs {

@@ -99,7 +99,7 @@ void MomentArrays::read_spin(const Input& input, Spin s) {
 void MomentArrays::read_spins(const Input& input, const std::vector<std::string>& integrals, Spin s, Spin t) {
   const bool closed_shell = inputs_.closed_shell;
   for (const auto& [name, kind, blocks] : members) {
-    // One block is enough of those that are the same for beta, alpha.
+    // These blocks are the same for beta, alpha.
     const bool once = s == beta && t == alpha && (kind == ArrayKind::oooo || kind == ArrayKind::ovov);
     if (once || std::find(integrals.begin(), integrals.end(), name) == integrals.end()) continue;
     (inputs_.*blocks)[s][t] = integrals_of(input, array_spec(kind, closed_shell, s, t));
