@@ -169,6 +169,7 @@ struct PlanCommand {
           "trifuse plan predicts methods with moments for whole integrals only; leave --factors out, or give a dump of "
           "integrals. A run from factors has the same panels.");
     problem.left_integrals = problem.right;
+    if (needs.second_left) problem.second_left = {problem.right, problem.right, ccsd_t};
     return needs;
   }
 

@@ -60,7 +60,7 @@ void energies(benchmark::State& state) {
   std::vector<Buffer> amplitudes;
   for (std::size_t t = 0; t < targets; ++t) {
     amplitudes.push_back(filled(size));
-    input.d_left[t] = input.d_right[t] = amplitudes.back().data();
+    input.left[0].d[t] = input.d_right[t] = amplitudes.back().data();
   }
   const std::vector<double> particles(static_cast<std::size_t>(row_length(tile.particles)), 1.0);
   const std::vector<double> holes(static_cast<std::size_t>(tile.holes), -1.0);

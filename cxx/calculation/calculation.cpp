@@ -165,16 +165,20 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   auto methods = std::make_unique<ChosenMethods>(options.methods, right, left, formulation);
   ChosenOrbitals orbitals(right, options, formulation);
   const TileSource* const given = options.right_operands;
-  if (given != nullptr && methods->left_integrals() != nullptr)
+  const LeftSide left_side = methods->left(orbitals.method());
+  if (given != nullptr && left_side.integrals != nullptr)
     throw UsageError("Methods with moments of CCSD make the operands of the right side; give none.");
   Problem problem{.right = orbitals.in_orbitals(given != nullptr ? given : methods->right()),
-                  .left = orbitals.in_orbitals(methods->left()),
-                  .left_integrals = orbitals.in_orbitals(given != nullptr ? &right : methods->left_integrals()),
+                  .left = orbitals.in_orbitals(left_side.amplitudes),
+                  .left_integrals = orbitals.in_orbitals(given != nullptr ? &right : left_side.integrals),
                   .formulation = formulation,
-                  .method = methods->method(orbitals.method()),
+                  .method = left_side.method,
                   .disconnected = orbitals.in_orbitals(methods->disconnected()),
                   .denominators = methods->denominators()};
   if (given != nullptr && problem.left == nullptr) problem.left = problem.left_integrals;
+  if (const std::optional<LeftSide> second = methods->second_left())
+    problem.second_left = {orbitals.in_orbitals(second->amplitudes), orbitals.in_orbitals(second->integrals),
+                           second->method};
   if (problem.denominators != nullptr && orbitals.rotates()) {
     throw UsageError(fmt::format(
         "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but {} has other orbitals; "

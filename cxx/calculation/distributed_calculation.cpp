@@ -74,7 +74,7 @@ std::vector<double> numbers_of(const Calculation& calculation) {
           static_cast<double>(problem.quotients.size()),
           omega2,
           weighted,
-          problem.two_sided() ? 1.0 : 0.0,
+          static_cast<double>(problem.sides()),
           static_cast<double>(calculation.options().precision),
           calculation.options().target_error.value_or(0.0)};
 }

@@ -216,10 +216,16 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
     add_blocks(blocks, right, true);
     add_arrays_of_moments(blocks, problem.right);
     if (problem.left != nullptr) add_blocks(blocks, *problem.left, false);
-    if (problem.left_integrals != nullptr) {
-      const TileSource& left = origin_of(*problem.left_integrals);
+    const auto add_left_integrals = [&](const TileSource* integrals) {
+      if (integrals == nullptr) return;
+      const TileSource& left = origin_of(*integrals);
       if (&left != &right) add_blocks(blocks, left, true);
-      add_arrays_of_moments(blocks, problem.left_integrals);
+      add_arrays_of_moments(blocks, integrals);
+    };
+    add_left_integrals(problem.left_integrals);
+    if (const auto& second = problem.second_left) {
+      if (second->amplitudes != nullptr) add_blocks(blocks, *second->amplitudes, false);
+      add_left_integrals(second->integrals);
     }
     const int rank = communicator != nullptr ? communicator->rank() : 0;
     const int ranks = communicator != nullptr ? communicator->size() : 1;
@@ -233,6 +239,9 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   hash.add(fmt::format("trifuse journal 3; {}; {}", to_string(problem.formulation), journal_text(problem.method)));
   if (factors != nullptr) hash.add("; factors");
   if (problem.left_integrals != nullptr) hash.add("; left integrals");
+  if (const auto& second = problem.second_left)
+    hash.add(fmt::format("; second left side{}; {}", second->integrals != nullptr ? " with integrals" : "",
+                         journal_text(second->method)));
   if (precision != Precision::fp64) hash.add("; precision " + to_string(precision));
   hash.add(problem.omega2());
   if (!problem.has_shifts_only()) {
@@ -240,6 +249,8 @@ Fingerprint fingerprint(const Problem& problem, Communicator* communicator, Prec
   }
   hash.add(problem.right->orbital_energies());
   if (problem.left != nullptr) hash.add(problem.left->orbital_energies());
+  if (problem.second_left && problem.second_left->amplitudes != nullptr)
+    hash.add(problem.second_left->amplitudes->orbital_energies());
   hash.add(hashes);
   return hash.digest();
 }

@@ -15,7 +15,8 @@ namespace {
 using enum TriplesMethod;
 using moments::MomentSource;
 
-/// Methods with the same operands, which one run may compute.
+/// Methods with the same sides. `moments` has the left side of `bare`; `lambda` and `gf` have left sides with moments
+/// and the right side of `moments`.
 enum class Family { bare, moments, lambda, gf };
 
 Family family_of(TriplesMethod method) {
@@ -35,15 +36,39 @@ Family family_of(TriplesMethod method) {
   return Family::gf;
 }
 
-/// Returns the family of methods of one run.
-Family family_of(const std::vector<TriplesMethod>& methods) {
-  const Family family = family_of(methods.front());
-  if (std::any_of(methods.begin(), methods.end(), [&](TriplesMethod x) { return family_of(x) != family; })) {
-    throw UsageError(
-        "A run computes methods with the same operands: t and reg-t, or ct and cr-t, or 2t and cr-cc23, or reg-gf-t; "
-        "ask for the others in another run.");
+/// The families of the methods of one run.
+class Families {
+ public:
+  explicit Families(const std::vector<TriplesMethod>& methods) {
+    for (const TriplesMethod method : methods) has_[static_cast<std::size_t>(family_of(method))] = true;
   }
-  return family;
+  bool has(Family family) const { return has_[static_cast<std::size_t>(family)]; }
+  /// Returns true if the moments of the right side are needed, or those of a left side.
+  bool right_moments() const { return has(Family::moments) || left_moments(); }
+  bool left_moments() const { return has(Family::lambda) || has(Family::gf); }
+  /// Returns true if there are a left side with bare integrals and one with moments.
+  bool two_left_sides() const { return has(Family::moments) && left_moments(); }
+
+ private:
+  std::array<bool, 4> has_{};
+};
+
+/// Returns the families of methods of one run. Throws UsageError if one run cannot compute them.
+Families families_of(const std::vector<TriplesMethod>& methods) {
+  const Families families(methods);
+  const bool reg_t_with_others =
+      std::find(methods.begin(), methods.end(), reg_t) != methods.end() && families.right_moments();
+  if ((families.has(Family::bare) && families.left_moments()) || reg_t_with_others) {
+    throw UsageError(
+        "One run computes t with reg-t, or t with ct and cr-t, but not reg-t with these, and neither of them with 2t, "
+        "cr-cc23 or reg-gf-t, because they share no side; ask for them in another run.");
+  }
+  if (families.has(Family::lambda) && families.has(Family::gf)) {
+    throw UsageError(
+        "The methods 2t and cr-cc23 need Lambda amplitudes on the left side, reg-gf-t needs regularised ones; ask for "
+        "them in two runs, one of which may compute ct and cr-t, too.");
+  }
+  return families;
 }
 
 bool has_amplitudes(const TileSource* left, AmplitudeKind kind) {
@@ -65,46 +90,47 @@ std::string name_at(double omega2, const std::string& of_ccsd, const std::string
   return omega2 == 0.0 ? name : "denominator-shifted " + name;
 }
 
+/// Appends a quotient and returns its number.
+std::size_t add_quotient(const Quotient& quotient, WantedEnergies& wanted) {
+  wanted.quotients.push_back(quotient);
+  return wanted.quotients.size() - 1;
+}
+
 }
 
 NeedsOfMethods needs_of(const std::vector<TriplesMethod>& methods) {
-  switch (family_of(methods)) {
-    case Family::bare:
-      return {std::find(methods.begin(), methods.end(), reg_t) != methods.end(), 0, 0};
-    case Family::moments:
-      return {false, 1, 1};
-    case Family::lambda:
-      return {true, 1, 2};
-    case Family::gf:
-      break;
-  }
-  return {true, 2, 2};
+  const Families families = families_of(methods);
+  const bool left_amplitudes =
+      families.left_moments() || std::find(methods.begin(), methods.end(), reg_t) != methods.end();
+  const int moments = (families.right_moments() ? 1 : 0) + (families.has(Family::gf) ? 1 : 0);
+  const int dressed_sides = (families.right_moments() ? 1 : 0) + (families.left_moments() ? 1 : 0);
+  return {left_amplitudes, moments, dressed_sides, families.two_left_sides()};
 }
 
 ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left,
                              SpinFormulation formulation)
     : methods_(methods), right_(right), left_(left), formulation_(formulation) {
   check(left);
-  const Family family = family_of(methods_.front());
-  if (family == Family::bare) return;
+  const Families families(methods_);
+  if (!families.right_moments()) return;
   const DenseInput& input = bare_arrays_.emplace(moments::arrays_of(right));
   if (right.factors() != nullptr) bare_ = std::make_unique<moments::BareSource>(right);
   right_made_ = std::make_unique<MomentSource>(right, input, moments::right_moments);
   if (asks_for(cr_t)) disconnected_ = std::make_unique<MomentSource>(right, input, moments::disconnected_triples);
-  if (family == Family::lambda) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
+  if (families.has(Family::lambda)) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
   if (asks_for(cr_cc23)) {
     moments::require_arrays(input, std::array{ArrayKind::vvvv_diag});
     warn_of_degenerate_orbitals();
   }
-  if (family == Family::gf) {
+  if (families.has(Family::gf)) {
     of_left_.emplace(moments::arrays_of(right, left));
     left_made_ = std::make_unique<MomentSource>(right, *of_left_, moments::left_moments_of_gf);
   }
 }
 
 void ChosenMethods::check(const TileSource* left) const {
-  const Family family = family_of(methods_);
-  if (family == Family::lambda && !has_amplitudes(left, AmplitudeKind::lambda)) {
+  const Families families = families_of(methods_);
+  if (families.has(Family::lambda) && !has_amplitudes(left, AmplitudeKind::lambda)) {
     throw UsageError("The methods 2t and cr-cc23 need Lambda amplitudes on the left side; give them (--left).");
   }
   for (const auto& [method, name] : {std::pair{reg_t, "reg-t"}, {reg_gf_t, "reg-gf-t"}}) {
@@ -112,7 +138,14 @@ void ChosenMethods::check(const TileSource* left) const {
     throw UsageError(
         fmt::format("The method {} needs regularised amplitudes on the left side; give them (--left).", name));
   }
-  if (family == Family::moments && left != nullptr && left->info().amplitudes == AmplitudeKind::lambda) {
+  if (families.has(Family::bare) && families.has(Family::moments) && left != nullptr) {
+    throw UsageError(
+        "With amplitudes on the left side, t has another right side than ct and cr-t; leave out --left, or ask for t "
+        "in "
+        "another run.");
+  }
+  if (families.has(Family::moments) && !families.left_moments() && left != nullptr &&
+      left->info().amplitudes == AmplitudeKind::lambda) {
     throw UsageError("The methods ct and cr-t have no Lambda amplitudes; leave out --left, or ask for 2t or cr-cc23.");
   }
 }
@@ -143,60 +176,63 @@ bool ChosenMethods::asks_for(TriplesMethod method) const {
   return std::find(methods_.begin(), methods_.end(), method) != methods_.end();
 }
 
-const TileSource* ChosenMethods::left_integrals() const {
-  if (left_made_) return left_made_.get();
-  if (bare_) return bare_.get();
-  return right_made_ ? &right_ : nullptr;
+LeftSide ChosenMethods::made_left() const {
+  return {left_, left_made_.get(), Families(methods_).has(Family::lambda) ? ccsd_t_with_fock : ccsd_t};
 }
 
-Method ChosenMethods::method(const Method& chosen) const {
-  switch (family_of(methods_.front())) {
-    case Family::lambda:
-      return ccsd_t_with_fock;
-    case Family::gf:
-      return ccsd_t;
-    case Family::bare:
-    case Family::moments:
-      break;
+LeftSide ChosenMethods::left(const Method& chosen) const {
+  const Families families(methods_);
+  if (left_made_ && !families.two_left_sides()) return made_left();
+  if (!right_made_) return {left_, nullptr, chosen};
+  // Beside methods with Lambda, (cT) has the amplitudes of the right side.
+  return {families.has(Family::lambda) ? nullptr : left_, bare_ ? bare_.get() : &right_, chosen};
+}
+
+std::optional<LeftSide> ChosenMethods::second_left() const {
+  return Families(methods_).two_left_sides() ? std::optional(made_left()) : std::nullopt;
+}
+
+void ChosenMethods::add_of_first_left(const Method& method, const Quotient& of_omega2, WantedEnergies& wanted) const {
+  const double w = of_omega2.omega2;
+  const LeftSide side = left(method);
+  const bool moments = right_made_ != nullptr;
+  if (Families(methods_).has(Family::bare)) {
+    Quotient quotient = of_omega2;
+    if (moments) quotient.right = RightFactor::left;
+    const SourceInfo* const of_left = side.amplitudes != nullptr ? &side.amplitudes->info() : nullptr;
+    wanted.energies.push_back({name_of(method, right_.info(), of_left, w), add_quotient(quotient, wanted)});
   }
-  return chosen;
+  if (!Families(methods_).has(Family::moments)) return;
+  const std::size_t quotient = add_quotient(of_omega2, wanted);
+  if (asks_for(ct)) wanted.energies.push_back({name_at(w, "CCSD(cT)", "(cT)", side.amplitudes), quotient});
+  if (!asks_for(cr_t)) return;
+  Quotient with_c3 = of_omega2;
+  with_c3.right = RightFactor::disconnected;
+  wanted.energies.push_back(
+      {name_at(w, "CR-CCSD(T)", "CR-CCSD(T)", side.amplitudes), quotient, add_quotient(with_c3, wanted)});
 }
 
 WantedEnergies ChosenMethods::wanted(const Method& method, const std::vector<double>& omega2) const {
   WantedEnergies result;
-  const auto add = [&](const Quotient& quotient) {
-    result.quotients.push_back(quotient);
-    return result.quotients.size() - 1;
-  };
-  const Family family = family_of(methods_.front());
+  const Families families(methods_);
+  const Side made = families.two_left_sides() ? Side::second_left : Side::left;
   for (const double w : omega2) {
-    const std::size_t quotient = add(w);
-    switch (family) {
-      case Family::bare:
-        result.energies.push_back(
-            {name_of(method, right_.info(), left_ != nullptr ? &left_->info() : nullptr, w), quotient});
-        break;
-      case Family::moments:
-        if (asks_for(ct)) result.energies.push_back({name_at(w, "CCSD(cT)", "(cT)", left_), quotient});
-        if (asks_for(cr_t)) {
-          Quotient with_c3 = w;
-          with_c3.right = RightFactor::disconnected;
-          result.energies.push_back({name_at(w, "CR-CCSD(T)", "CR-CCSD(T)", left_), quotient, add(with_c3)});
-        }
-        break;
-      case Family::lambda:
-        result.energies.push_back({name_at(w, "CCSD(2)_T = CR-CC(2,3)_A", "", nullptr), quotient});
-        break;
-      case Family::gf:
-        result.energies.push_back({name_at(w, "", "GF(T)", left_), quotient, std::nullopt, add(Denominator::one)});
-        break;
+    add_of_first_left(method, w, result);
+    Quotient of_made = w;
+    of_made.left = made;
+    if (families.has(Family::lambda))
+      result.energies.push_back({name_at(w, "CCSD(2)_T = CR-CC(2,3)_A", "", nullptr), add_quotient(of_made, result)});
+    if (families.has(Family::gf)) {
+      const std::size_t quotient = add_quotient(of_made, result),
+                        numerators = add_quotient({Denominator::one, RightFactor::connected, made}, result);
+      result.energies.push_back({name_at(w, "", "GF(T)", left_), quotient, std::nullopt, numerators});
     }
   }
   if (!asks_for(cr_cc23)) return result;
   for (const auto& [name, denominator] : {std::pair{"CR-CC(2,3)_B", Denominator::one_body},
                                           {"CR-CC(2,3)_C", Denominator::two_body},
                                           {"CR-CC(2,3)_D", Denominator::three_body}}) {
-    result.energies.push_back({name, add(denominator)});
+    result.energies.push_back({name, add_quotient({denominator, RightFactor::connected, made}, result)});
   }
   return result;
 }

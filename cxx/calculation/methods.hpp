@@ -10,6 +10,7 @@
 #include "cxx/calculation/options.hpp"
 #include "cxx/moments/moment_source.hpp"
 #include "cxx/triples/method.hpp"
+#include "cxx/triples/problem.hpp"
 #include "cxx/triples/smallest_denominator.hpp"
 #include "cxx/triples/triple_denominators.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
@@ -38,6 +39,7 @@ struct NeedsOfMethods {
   bool left_amplitudes;  ///< true: the left side has amplitudes of its own
   int moments;           ///< number of sides with moments of CCSD
   int dressed_sides;     ///< number of sides with dressed integrals; 0: one pair of sides with the same integrals
+  bool second_left;      ///< true: the left sides are those of the input and dressed ones with the left amplitudes
 };
 /// Throws UsageError if one run cannot compute all of these methods. `methods`: not empty.
 NeedsOfMethods needs_of(const std::vector<TriplesMethod>& methods);
@@ -53,16 +55,14 @@ class ChosenMethods {
 
   /// Returns the energies for these values of omega2. `method`: (T) with the sets that the orbitals need.
   WantedEnergies wanted(const Method& method, const std::vector<double>& omega2) const;
-  /// Returns the sources of the problem: its right side, its left amplitudes and its left integrals, and the source of
-  /// C3. Null as in Problem.
+  /// Returns the sources of the problem: its right side, its left sides, and the source of C3. Null as in Problem.
+  /// `chosen`: as `method` of wanted().
   const TileSource* right() const { return right_made_ ? right_made_.get() : &right_; }
-  const TileSource* left() const { return left_; }
-  const TileSource* left_integrals() const;
+  LeftSide left(const Method& chosen) const;
+  std::optional<LeftSide> second_left() const;
   const TileSource* disconnected() const { return disconnected_.get(); }
   /// Returns the tables of denominators, which are empty before make(); null: no method needs them.
   const TripleDenominators* denominators() const { return asks_for(TriplesMethod::cr_cc23) ? &tables_ : nullptr; }
-  /// Returns the method of the problem, whose sets make S. `chosen`: as of wanted().
-  Method method(const Method& chosen) const;
 
   /// Returns the size of the dressed integrals, bytes.
   double bytes() const;
@@ -80,6 +80,10 @@ class ChosenMethods {
 
  private:
   bool asks_for(TriplesMethod method) const;
+  /// Returns the left side of the methods with moments on the left.
+  LeftSide made_left() const;
+  /// Adds the energies at one omega2. `quotient`: one of Delta - 3 omega2 of the first left side.
+  void add_of_first_left(const Method& method, const Quotient& quotient, WantedEnergies& wanted) const;
   void check(const TileSource* left) const;
   void warn_of_degenerate_orbitals();
 

@@ -25,7 +25,7 @@ template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Row<length>& row) {
   const auto& s = row.singles;
   if constexpr (targets == 1) {
-    const double* __restrict left = in.d_left[0] + at;
+    const double* __restrict left = in.left[0].d[0] + at;
     const double* __restrict right = in.d_right[0] + at;
 #pragma omp simd
     for (int c = 0; c < length; ++c) {
@@ -34,8 +34,8 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ro
       row.e_paren_t[c] = n.e_paren_t;
     }
   } else {
-    const double *l0 = in.d_left[0] + at, *l1 = in.d_left[1] + at, *l2 = in.d_left[2] + at, *l3 = in.d_left[3] + at,
-                 *l4 = in.d_left[4] + at, *l5 = in.d_left[5] + at;
+    const double *l0 = in.left[0].d[0] + at, *l1 = in.left[0].d[1] + at, *l2 = in.left[0].d[2] + at,
+                 *l3 = in.left[0].d[3] + at, *l4 = in.left[0].d[4] + at, *l5 = in.left[0].d[5] + at;
     const double *r0 = in.d_right[0] + at, *r1 = in.d_right[1] + at, *r2 = in.d_right[2] + at, *r3 = in.d_right[3] + at,
                  *r4 = in.d_right[4] + at, *r5 = in.d_right[5] + at;
 #pragma omp simd
@@ -112,7 +112,7 @@ TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const doubl
   const auto& n = in.extent;
   const std::int64_t padded_c = row_length(n[2]);
   std::vector<ResolvedTerm> terms;
-  terms.reserve(in.singles.size());
+  terms.reserve(in.left[0].singles.size());
   Indices x{};
   std::int64_t at = 0;
   for (x[3] = 0; x[3] < n[3]; ++x[3])
@@ -122,7 +122,7 @@ TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const doubl
           at += n[0] * n[1] * padded_c;
           continue;
         }
-        resolve(in.singles, in.extent, x, terms);
+        resolve(in.left[0].singles, in.extent, x, terms);
         const double holes = in.eps[3][x[3]] + in.eps[4][x[4]] + in.eps[5][x[5]];
         for (x[0] = 0; x[0] < n[0]; ++x[0])
           for (x[1] = 0; x[1] < n[1]; ++x[1], at += padded_c) {

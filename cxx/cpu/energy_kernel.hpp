@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "cxx/triples/quotient.hpp"
 #include "cxx/triples/task.hpp"
 
 namespace trifuse {
@@ -29,15 +30,22 @@ constexpr std::int64_t row_length(std::int64_t n) {
   return (n + 7) / 8 * 8;
 }
 
+/// The triples of a left side of a task.
+struct LeftTriples {
+  std::array<const double*, 6> d{};  ///< targets
+  std::vector<SinglesTerm> singles;  ///< terms of S
+};
+
 /// A task whose connected triples are complete. A target is an array [i,j,k,a,b,c] whose rows of c have padded length.
 struct EnergyInput {
-  int targets = 1;                                   ///< 1 (spin-orbital) or 6 (spin-adapted)
-  std::array<const double*, 6> d_left{}, d_right{};  ///< targets of the left and the right amplitudes
+  int targets = 1;  ///< 1 (spin-orbital) or 6 (spin-adapted)
+  int left_sides = 1;
+  std::array<LeftTriples, max_left_sides> left{};    ///< [left side]
+  std::array<const double*, 6> d_right{};            ///< targets of the right side
   std::array<std::int64_t, 6> extent{};              ///< extents of a, b, c, i, j, k
   std::array<const double*, 6> eps{};                ///< orbital energies of a, b, c, i, j, k, hartree
   std::array<bool, 2> equal_particles{};             ///< true for equal tiles: a = b, b = c
   std::array<bool, 2> equal_holes{};                 ///< true for equal tiles: i = j, j = k
-  std::vector<SinglesTerm> singles;                  ///< terms of S
   std::vector<SinglesTerm> c3;                       ///< terms of C3
   const TripleDenominators* denominators = nullptr;  ///< tables; null: no quotient has them
   std::array<std::int64_t, 6> first{};               ///< first orbitals of a, b, c, i, j, k in the tables
@@ -45,7 +53,7 @@ struct EnergyInput {
   bool same_spin = false;                            ///< spin-orbital formulation: true for a task aaa or bbb
 };
 
-/// Computes the energies of a task for each omega2. Overwrites energies[omega2], hartree.
+/// Computes the energies of a task with one left side for each omega2. Overwrites energies[omega2], hartree.
 void sum_energies(const EnergyInput& input, std::span<const double> omega2, std::span<TaskEnergy> energies);
 
 }

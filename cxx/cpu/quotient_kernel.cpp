@@ -108,6 +108,7 @@ class QuotientSums {
   QuotientSums(const EnergyInput& in, std::span<const Quotient> quotients)
       : in_(in), quotients_(quotients), sums_(quotients.size()) {
     for (const Quotient& quotient : quotients) {
+      wanted_[number_of_left(quotient)][static_cast<std::size_t>(quotient.right)] = true;
       std::optional<DenominatorRows>& rows = denominators_.emplace_back();
       if (!quotient.of_tables()) continue;
       rows.emplace(*in.denominators, quotient.denominator, std::array{in.first[0], in.first[1], in.first[2]},
@@ -117,7 +118,7 @@ class QuotientSums {
 
   /// Begins with other holes i, j, k.
   TRIFUSE_ALWAYS_INLINE void set_holes(const Indices& x) {
-    resolve(in_.singles, in_.extent, x, s_terms_);
+    for (std::size_t n = 0; n < left_sides(); ++n) resolve(in_.left[n].singles, in_.extent, x, s_terms_[n]);
     resolve(in_.c3, in_.extent, x, c3_terms_);
     const bool ij = in_.equal_holes[0] && x[3] == x[4], jk = in_.equal_holes[1] && x[4] == x[5];
     const std::array equal = {jk, in_.equal_holes[0] && in_.equal_holes[1] && x[3] == x[5], ij};
@@ -145,19 +146,24 @@ class QuotientSums {
       for (std::size_t t = 0; t < targets; ++t) rows[t] = targets_of_side[t] + at;
       return rows;
     };
-    ElementRows<targets> d_left, s_left, right;
-    set_elements(at_row(in_.d_left), d_left);
-    add_terms<targets>(s_terms_, x, disconnected);
-    set_elements(of_disconnected, s_left);
+    ElementRows<targets> right, c3;
     set_elements(at_row(in_.d_right), right);
-    add_quotients(RightFactor::connected, d_left, s_left, right, x);
-    if (c3_terms_.empty()) return;
-    add_terms<targets>(c3_terms_, x, disconnected);
-    // Behind the last c of a row, the tensors have any numbers.
-    for (auto& row : disconnected)
-      std::fill(row + std::clamp<std::int64_t>(in_.extent[2] - x[2], 0, length), row + length, 0.0);
-    set_elements(of_disconnected, right);
-    add_quotients(RightFactor::disconnected, d_left, s_left, right, x);
+    if (!c3_terms_.empty()) {
+      add_terms<targets>(c3_terms_, x, disconnected);
+      // Behind the last c of a row, the tensors have any numbers.
+      for (auto& row : disconnected)
+        std::fill(row + std::clamp<std::int64_t>(in_.extent[2] - x[2], 0, length), row + length, 0.0);
+      set_elements(of_disconnected, c3);
+    }
+    for (std::size_t n = 0; n < left_sides(); ++n) {
+      ElementRows<targets> d_left, s_left;
+      set_elements(at_row(in_.left[n].d), d_left);
+      add_terms<targets>(s_terms_[n], x, disconnected);
+      set_elements(of_disconnected, s_left);
+      add_quotients(n, RightFactor::connected, d_left, s_left, right, x);
+      if (!c3_terms_.empty()) add_quotients(n, RightFactor::disconnected, d_left, s_left, c3, x);
+      add_quotients(n, RightFactor::left, d_left, s_left, d_left, x);
+    }
   }
 
   /// Writes the sums over all rows, energies[quotient].
@@ -170,16 +176,21 @@ class QuotientSums {
     RowSums same, mixed;  ///< as in TaskEnergy; in the spin-orbital formulation all are in `same`
   };
 
-  TRIFUSE_ALWAYS_INLINE void add_quotients(RightFactor factor, const ElementRows<targets>& d_left,
+  std::size_t left_sides() const { return static_cast<std::size_t>(in_.left_sides); }
+  static std::size_t number_of_left(const Quotient& quotient) { return quotient.left == Side::left ? 0 : 1; }
+
+  /// Adds the energies of the quotients of a left side with this right factor.
+  TRIFUSE_ALWAYS_INLINE void add_quotients(std::size_t side, RightFactor factor, const ElementRows<targets>& d_left,
                                            const ElementRows<targets>& s_left, const ElementRows<targets>& right,
                                            const Indices& x) {
+    if (!wanted_[side][static_cast<std::size_t>(factor)]) return;
     NumeratorRows<targets> numerators;
     set_numerators(d_left, s_left, right, numerators);
     leave_out_zeros(x, numerators);
     sum_mixed(numerators);
     for (std::size_t w = 0; w < quotients_.size(); ++w) {
       const Quotient& quotient = quotients_[w];
-      if (quotient.right != factor) continue;
+      if (quotient.right != factor || number_of_left(quotient) != side) continue;
       BySpins& energy = sums_[w];
       alignas(64) double inverse[length];
       if (quotient.of_tables()) {
@@ -261,7 +272,8 @@ class QuotientSums {
   const std::span<const Quotient> quotients_;
   std::vector<BySpins> sums_;                                 ///< [quotient]
   std::vector<std::optional<DenominatorRows>> denominators_;  ///< [quotient]; empty if it has no tables
-  std::vector<ResolvedTerm> s_terms_, c3_terms_;
+  bool wanted_[max_left_sides][3] = {};                       ///< [left side][RightFactor]: a quotient has them
+  std::vector<ResolvedTerm> s_terms_[max_left_sides], c3_terms_;
   bool equal_holes_ = false;                               ///< true if two holes are equal
   std::array<bool, spin_element_count> zero_for_holes_{};  ///< [spin element]: two equal holes have equal spins
   double of_holes_ = 0.0;                                  ///< sum of the orbital energies of the holes

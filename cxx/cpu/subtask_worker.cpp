@@ -84,14 +84,15 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   const std::int64_t row = row_length(c);
   stride_ = target_strides(extent_, row);
   rows_ = a * b * i * j * k;
-  const bool two_sided = problem_.two_sided();
-  build_targets(Side::right);
-  if (two_sided) build_targets(Side::left);
+  for (int side = 0; side < problem_.sides(); ++side) build_targets(static_cast<Side>(side));
 
   input_.targets = contractions_.targets;
+  input_.left_sides = problem_.left_sides();
   for (int t = 0; t < contractions_.targets; ++t) {
-    input_.d_right[static_cast<std::size_t>(t)] = target(t, Side::right);
-    input_.d_left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
+    const auto at = static_cast<std::size_t>(t);
+    input_.d_right[at] = target(t, Side::right);
+    for (int n = 0; n < input_.left_sides; ++n)
+      input_.left[static_cast<std::size_t>(n)].d[at] = target(t, problem_.two_sided() ? left_side(n) : Side::right);
   }
   input_.extent = extent_;
   input_.denominators = problem_.denominators;
@@ -118,8 +119,8 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
 }
 
 double* SubtaskWorker::target(int t, Side side) {
-  const std::size_t first = side == Side::left ? static_cast<std::size_t>(contractions_.targets) : 0;
-  return targets_.data() + (first + static_cast<std::size_t>(t)) * target_size_;
+  const auto of_sides_before = static_cast<std::size_t>(side) * static_cast<std::size_t>(contractions_.targets);
+  return targets_.data() + (of_sides_before + static_cast<std::size_t>(t)) * target_size_;
 }
 
 void SubtaskWorker::build_targets(Side side) {
@@ -230,7 +231,7 @@ void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, S
 }
 
 void SubtaskWorker::resolve_singles(const Task& task) {
-  input_.singles.clear();
+  for (LeftTriples& left : input_.left) left.singles.clear();
   input_.c3.clear();
   vvoo_blocks_.clear();
   const std::int64_t orbitals = space_.orbitals();
@@ -248,7 +249,8 @@ void SubtaskWorker::resolve_singles(const Task& task) {
       };
       const double* ov_tensor = store.ov_tensor(set).data() + offset(task.holes, term.hole) * orbitals +
                                 offset(task.particles, term.particle);
-      auto& terms = set < static_cast<std::size_t>(problem_.left_sets()) ? input_.singles : input_.c3;
+      const int of_side = problem_.left_side_of(static_cast<int>(set));
+      auto& terms = of_side < input_.left_sides ? input_.left[static_cast<std::size_t>(of_side)].singles : input_.c3;
       terms.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole, term.vvoo_particles,
                        term.vvoo_holes, ov_tensor, orbitals, vvoo});
     }

@@ -54,7 +54,7 @@ class SubtaskWorker {
   void multiply(const Product& product, Side side);
   const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
   void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
-  /// Fills `input_.singles` and `input_.c3`. The vvoo blocks stay in memory until `vvoo_blocks_` is cleared.
+  /// Fills the terms of S and of C3 in `input_`. The vvoo blocks stay in memory until `vvoo_blocks_` is cleared.
   void resolve_singles(const Task& task);
 
   const Problem& problem_;

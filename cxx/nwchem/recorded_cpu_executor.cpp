@@ -93,7 +93,7 @@ Energies RecordedCpuExecutor::execute(const RecordedTask& task, double weight,
   factors.reserve(2 * singles.size());
   std::array<std::vector<double>, 6> energies;
   EnergyInput input;
-  input.d_left[0] = input.d_right[0] = target_.data();
+  input.left[0].d[0] = input.d_right[0] = target_.data();
   input.extent = task.extent();
   for (std::size_t q = 0; q < 6; ++q) {
     energies[q].assign(eps[q], eps[q] + task.extent()[q]);
@@ -116,15 +116,15 @@ Energies RecordedCpuExecutor::execute(const RecordedTask& task, double weight,
             vvoo.push_back(one.vvoo[np * one.row[0] + npp * one.row[1] + nh * one.row[2] + nhh * one.row[3]]);
           }
     vvoo.resize(vvoo.size() + padding);
-    input.singles.push_back({0,
-                             static_cast<double>(term.sign),
-                             term.particle,
-                             term.hole,
-                             {p, pp},
-                             {h, hh},
-                             t1.data(),
-                             size(term.particle),
-                             vvoo.data()});
+    input.left[0].singles.push_back({0,
+                                     static_cast<double>(term.sign),
+                                     term.particle,
+                                     term.hole,
+                                     {p, pp},
+                                     {h, hh},
+                                     t1.data(),
+                                     size(term.particle),
+                                     vvoo.data()});
   }
   input.weight = weight;
   const double omega2 = 0.0;

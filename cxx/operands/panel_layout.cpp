@@ -163,12 +163,8 @@ std::int64_t amplitude_row(const ContractedExtent& extent, bool left, std::size_
   return padded_row(left ? extent.particles : static_cast<std::int64_t>(sides) * extent.holes);
 }
 
-constexpr std::array<Side, 2> right_and_left = {Side::right, Side::left};
-
-/// Returns the first sides of `right_and_left`.
-std::span<const Side> first_sides(bool both) {
-  return std::span(right_and_left).first(both ? 2 : 1);
-}
+/// In the order of their numbers.
+constexpr std::array<Side, max_sides> all_sides = {Side::right, Side::left, Side::second_left};
 
 }
 
@@ -179,13 +175,13 @@ std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
 
 PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
     : formulation_(problem.formulation),
-      two_sided_(problem.two_sided()),
+      sides_(problem.sides()),
       joins_sides_(problem.joins_sides()),
       sets_(problem.sets()),
       auxiliary_(PanelLayout::auxiliary_of(problem)),
       tiles_(tiles),
       indices_(of_vvoo + sets_.size()) {
-  if (two_sided_ && !joins_sides_ && has_factors())
+  if (sides_ > 1 && !joins_sides_ && has_factors())
     throw std::logic_error("Factors are for problems whose sides have the same integrals.");
   std::int64_t end = 0;
   std::vector<std::int64_t> begins;
@@ -228,12 +224,13 @@ void PanelLayout::walk(Use use) const {
 }
 
 std::span<const Side> PanelLayout::sides_with_panels(PanelKind kind) const {
-  return first_sides(two_sided_ && (kind == PanelKind::left || (kind == PanelKind::right && !joins_sides_)));
+  const bool of_each = kind == PanelKind::left || (kind == PanelKind::right && !joins_sides_);
+  return std::span(all_sides).first(of_each ? static_cast<std::size_t>(sides_) : 1);
 }
 
 std::span<const Side> PanelLayout::sides_in_panel(const PanelKey& key) const {
-  if (key.kind == PanelKind::right && joins_sides_) return first_sides(true);
-  return std::span(right_and_left).subspan(key.side == Side::left ? 1 : 0, 1);
+  if (key.kind == PanelKind::right && joins_sides_) return std::span(all_sides).first(2);
+  return std::span(all_sides).subspan(static_cast<std::size_t>(key.side), 1);
 }
 
 std::int64_t PanelLayout::size_of(const PanelKey& key) const {
@@ -261,11 +258,12 @@ std::int64_t PanelLayout::whole_doubles(const PanelKey& key) const {
 }
 
 std::size_t PanelLayout::index_of(const PanelKey& key) const {
+  const auto side = static_cast<std::size_t>(key.side);
   switch (key.kind) {
     case PanelKind::left:
-      return two_sided_ && key.side == Side::left ? of_left_of_left_side : of_left;
+      return of_left + (side < sides_with_panels(key.kind).size() ? side : 0);
     case PanelKind::right:
-      return two_sided_ && !joins_sides_ && key.side == Side::left ? of_right_of_left_side : of_right;
+      return of_right + (side < sides_with_panels(key.kind).size() ? side : 0);
     case PanelKind::factors_vv:
       return of_factors_vv;
     case PanelKind::factors_ov:

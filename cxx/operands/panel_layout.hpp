@@ -88,8 +88,8 @@ class PanelLayout {
   static constexpr OperandShare undivided[] = {{}};
 
   /// Builds the layout. `problem`: the layout depends on its formulation, on its number of sides, on whether they have
-  /// the same integrals, on its number of disconnected sets, and on the number of auxiliary functions of its factors.
-  /// Throws std::logic_error if the sides have different integrals and one of them has factors. `tiles`: the tiles of
+  /// the same integrals, on its disconnected sets, and on the number of auxiliary functions of its factors. Throws
+  /// std::logic_error if there are sides with different integrals and one of them has factors. `tiles`: the tiles of
   /// the panels, for the orbitals of the problem. `shares`: shares[rank], the part of each rank.
   PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
 
@@ -162,10 +162,10 @@ class PanelLayout {
 
  private:
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
-  /// Positions in `indices_`: left and right panels of the right and of the left side, slabs of factors, first set of
-  /// vvoo blocks.
-  static constexpr std::size_t of_left = 0, of_left_of_left_side = 1, of_right = 2, of_right_of_left_side = 3,
-                               of_factors_vv = 4, of_factors_ov = 5, of_factors_oo = 6, of_vvoo = 7;
+  /// Positions in `indices_`: left panels [side], right panels [side], slabs of factors, vvoo blocks [set].
+  static constexpr std::size_t of_left = 0, of_right = of_left + max_sides, of_factors_vv = of_right + max_sides,
+                               of_factors_ov = of_factors_vv + 1, of_factors_oo = of_factors_ov + 1,
+                               of_vvoo = of_factors_oo + 1;
   template <typename Use>
   void walk(Use use) const;
   /// Returns the length of a panel in the layout, in doubles.
@@ -176,7 +176,8 @@ class PanelLayout {
   void divide(std::span<const OperandShare> shares, const std::vector<std::int64_t>& begins);
 
   SpinFormulation formulation_;
-  bool two_sided_, joins_sides_;
+  int sides_;
+  bool joins_sides_;
   std::vector<DisconnectedSet> sets_;
   std::int64_t auxiliary_;
   TileSpace tiles_;

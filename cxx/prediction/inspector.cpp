@@ -21,8 +21,8 @@ namespace {
 /// Packs the name of a panel into an integer. All panels of a plan have the same operand format.
 std::uint64_t key_of(const gpu::PanelName& name) {
   // A tile number has 12 bits. With more tiles a plan would have more tasks than can be listed.
-  std::uint64_t key = static_cast<std::uint64_t>(name.key.kind) << 2 | static_cast<std::uint64_t>(name.key.side) << 1 |
-                      static_cast<std::uint64_t>(name.key.set) << 4 | static_cast<std::uint64_t>(name.swapped);
+  std::uint64_t key = static_cast<std::uint64_t>(name.key.set) << 6 | static_cast<std::uint64_t>(name.key.kind) << 3 |
+                      static_cast<std::uint64_t>(name.key.side) << 1 | static_cast<std::uint64_t>(name.swapped);
   for (const int tile : name.key.tiles) key = key << 12 | static_cast<std::uint64_t>(tile);
   return key;
 }
@@ -54,6 +54,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   std::map<PanelKey, std::uint32_t> slab_numbers;
   std::vector<std::size_t> last_task;  // [panel] the last task that reads it
   const std::int64_t auxiliary = PanelLayout::auxiliary_of(problem);
+  const std::vector<DisconnectedSet> sets = problem.sets();
   slab_begin_.push_back(0);
   ContractionList contractions;
   gpu::TaskProgram program;
@@ -86,7 +87,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
       sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
       on_device_.push_back(static_cast<double>(gpu::packed_bytes(packing, name.format)));
       making_.push_back(0.0);
-      if (auxiliary > 0 && made_from_factors(problem.method.sets(), name.key)) add_making(name.key, packing);
+      if (auxiliary > 0 && made_from_factors(sets, name.key)) add_making(name.key, packing);
       slab_begin_.push_back(static_cast<std::uint32_t>(slabs_.size()));
       last_task.push_back(plan.tasks.size());
     }

@@ -58,7 +58,8 @@ std::string journal_text(const Method& method) {
 }
 
 std::string journal_text(const Quotient& quotient) {
-  return fmt::format("; quotient {} {}", static_cast<int>(quotient.denominator), static_cast<int>(quotient.right));
+  return fmt::format("; quotient {} {}{}", static_cast<int>(quotient.denominator), static_cast<int>(quotient.right),
+                     quotient.left == Side::left ? "" : " of the second left side");
 }
 
 }

@@ -48,8 +48,9 @@ struct DisconnectedSet {
   bool operator==(const DisconnectedSet&) const = default;
 };
 
-/// The largest number of sets of a method.
+/// The largest number of sets of a method, and of a problem: those of S of all left sides, and that of C3.
 inline constexpr std::size_t max_disconnected_sets = 2;
+inline constexpr int max_sets = max_left_sides * static_cast<int>(max_disconnected_sets) + 1;
 
 /// Returns the number of sums of a task for each omega2. The sums are the values of Energies, all spin cases together.
 /// In the spin-adapted formulation the parts with three equal spins follow in the same order.

@@ -19,8 +19,9 @@ class ReferenceEvaluation::Elements {
         sets_(problem.sets()),
         tiles_(tiles),
         eps_(problem.right->orbital_energies()),
-        right_(expand(problem.operands(Side::right), problem.method.needs_fock())) {
-    if (problem.two_sided()) left_ = expand(problem.operands(Side::left), problem.method.needs_fock());
+        right_(expand(problem.operands(Side::right), problem.needs_fock())) {
+    for (int n = 0; n < problem.sides() - 1; ++n)
+      lefts_.push_back(expand(problem.operands(left_side(n)), problem.method_of(n).needs_fock()));
     if (problem.disconnected != nullptr) disconnected_ = expand_amplitudes(*problem.disconnected);
   }
 
@@ -48,12 +49,15 @@ class ReferenceEvaluation::Elements {
 
   static std::int64_t pick(const Triple& x, int position) { return x[static_cast<std::size_t>(position)]; }
 
-  const ReferenceTensors& left() const { return problem_.two_sided() ? left_ : right_; }
-  std::span<const DisconnectedSet> left_sets() const {
-    return std::span(sets_).first(static_cast<std::size_t>(problem_.left_sets()));
+  const ReferenceTensors& left(std::size_t n) const { return problem_.two_sided() ? lefts_[n] : right_; }
+  /// The sets of left side number n. After those of the last left side there is the set of C3, or none.
+  std::span<const DisconnectedSet> sets_of(std::size_t n) const {
+    const int side = static_cast<int>(n), begin = side == 0 ? 0 : problem_.sets_end(side - 1),
+              end = side < problem_.left_sides() ? problem_.sets_end(side) : problem_.disconnected_sets();
+    return std::span(sets_).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   }
-  /// The set of C3, or none.
-  std::span<const DisconnectedSet> right_sets() const { return std::span(sets_).subspan(left_sets().size()); }
+  std::size_t left_sides() const { return static_cast<std::size_t>(problem_.left_sides()); }
+  static std::size_t number_of_left(const Quotient& quotient) { return quotient.left == Side::left ? 0 : 1; }
 
   /// Computes D of one element in the spin-orbital formulation, term by term.
   static double spin_orbital_connected(const ReferenceTensors& x, const Triple& p, const Triple& h) {
@@ -164,17 +168,36 @@ class ReferenceEvaluation::Elements {
     if (problem_.formulation == SpinFormulation::spin_adapted) return adapted_element(task, p, h, energies);
     // Elements with equal indices are zero by antisymmetry. Their denominators have no meaning.
     if (p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2]) return;
-    const double d_left = spin_orbital_connected(left(), p, h),
-                 v_left = d_left + spin_orbital_disconnected(left(), left_sets(), p, h),
-                 d_right = problem_.two_sided() ? spin_orbital_connected(right_, p, h) : d_left,
-                 c3 = spin_orbital_disconnected(disconnected_, right_sets(), p, h);
+    std::array<double, max_left_sides> d_left{}, v_left{};
+    for (std::size_t n = 0; n < left_sides(); ++n) {
+      d_left[n] = spin_orbital_connected(left(n), p, h);
+      v_left[n] = d_left[n] + spin_orbital_disconnected(left(n), sets_of(n), p, h);
+    }
+    const double d_right = problem_.two_sided() ? spin_orbital_connected(right_, p, h) : d_left[0],
+                 c3 = spin_orbital_disconnected(disconnected_, sets_of(left_sides()), p, h);
     const bool equal_spins = task.spin_case == SpinCase::aaa || task.spin_case == SpinCase::bbb;
     for (std::size_t n = 0; n < energies.size(); ++n) {
       const Quotient& quotient = problem_.quotients[n];
-      const double right = quotient.right == RightFactor::connected ? d_right : c3;
+      const std::size_t side = number_of_left(quotient);
+      const double right = right_factor(quotient, d_right, c3, d_left[side]);
       Energies& sum = equal_spins ? energies[n].same : energies[n].mixed;
-      sum += task.weight / denominator(quotient, p, h) * Energies{d_left * right, v_left * right};
+      sum += task.weight / denominator(quotient, p, h) * Energies{d_left[side] * right, v_left[side] * right};
     }
+  }
+
+  /// Returns the right factor of a quotient. `left`: D of its left side.
+  template <typename Factor>
+  static const Factor& right_factor(const Quotient& quotient, const Factor& connected, const Factor& disconnected,
+                                    const Factor& left) {
+    switch (quotient.right) {
+      case RightFactor::connected:
+        return connected;
+      case RightFactor::disconnected:
+        return disconnected;
+      case RightFactor::left:
+        break;
+    }
+    return left;
   }
 
   /// Numbers of the six orders of three particles, [a][b][c], for holes in their own order. Another order of the holes
@@ -204,22 +227,26 @@ class ReferenceEvaluation::Elements {
 
   void adapted_element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
     if ((p[0] == p[1] && p[1] == p[2]) || (h[0] == h[1] && h[1] == h[2])) return;
-    Orders w_left, v_left, w_right, c3;
+    std::array<Orders, max_left_sides> w_left, v_left;
+    Orders w_right, c3;
     six([&](int a, int b, int c) {
       const Triple order{pick(p, a), pick(p, b), pick(p, c)};
-      w_left.of[a][b][c] = adapted_connected(left(), order, h);
-      v_left.of[a][b][c] = w_left.of[a][b][c] + adapted_disconnected(left(), left_sets(), order, h);
-      w_right.of[a][b][c] = problem_.two_sided() ? adapted_connected(right_, order, h) : w_left.of[a][b][c];
-      c3.of[a][b][c] = adapted_disconnected(disconnected_, right_sets(), order, h);
+      for (std::size_t n = 0; n < left_sides(); ++n) {
+        const double w = w_left[n].of[a][b][c] = adapted_connected(left(n), order, h);
+        v_left[n].of[a][b][c] = w + adapted_disconnected(left(n), sets_of(n), order, h);
+      }
+      w_right.of[a][b][c] = problem_.two_sided() ? adapted_connected(right_, order, h) : w_left[0].of[a][b][c];
+      c3.of[a][b][c] = adapted_disconnected(disconnected_, sets_of(left_sides()), order, h);
     });
     for (std::size_t n = 0; n < energies.size(); ++n) {
       const Quotient& quotient = problem_.quotients[n];
-      const Orders& right = quotient.right == RightFactor::connected ? w_right : c3;
+      const std::size_t side = number_of_left(quotient);
+      const Orders& right = right_factor(quotient, w_right, c3, w_left[side]);
       const auto energy = [&](const Orders& left_factor) {
         if (quotient.of_tables()) return of_spin_elements(quotient, p, h, left_factor, right);
         return 1.0 / denominator(quotient, p, h) * of_all_spins(left_factor, right);
       };
-      const BySpins bracket_t = energy(w_left), paren_t = energy(v_left);
+      const BySpins bracket_t = energy(w_left[side]), paren_t = energy(v_left[side]);
       energies[n].same += task.weight * Energies{bracket_t.same, paren_t.same};
       energies[n].mixed += task.weight * Energies{bracket_t.mixed, paren_t.mixed};
     }
@@ -272,7 +299,8 @@ class ReferenceEvaluation::Elements {
   std::vector<DisconnectedSet> sets_;
   TileSpace tiles_;
   std::span<const double> eps_;
-  ReferenceTensors right_, left_, disconnected_;
+  ReferenceTensors right_, disconnected_;
+  std::vector<ReferenceTensors> lefts_;  ///< [left side]; empty: that of right_
 };
 
 ReferenceEvaluation::ReferenceEvaluation(const Problem& problem, const TileSpace& tiles) {

@@ -60,8 +60,11 @@ TEST_F(CalculationWithMoments, HasAFingerprintBeforeOperandsAreMade) {
   const Calculation cr(*source, nullptr, options_of({TriplesMethod::ct, TriplesMethod::cr_t}));
   const Calculation two_t(*source, &lambda, options_of({TriplesMethod::two_t}));
   const Calculation plain(*source, nullptr, options_of({TriplesMethod::t}));
+  const Calculation of_two_lefts(*source, &lambda, options_of({TriplesMethod::ct, TriplesMethod::two_t}));
+  const Calculation with_t(*source, nullptr, options_of({TriplesMethod::t, TriplesMethod::ct}));
   std::vector<Fingerprint> all;
-  for (const auto* each : {&ct, &cr, &two_t, &plain}) all.push_back(fingerprint(each->problem()));
+  for (const auto* each : {&ct, &cr, &two_t, &plain, &of_two_lefts, &with_t})
+    all.push_back(fingerprint(each->problem()));
   const Fingerprint before = all.front();
   ct.run();
   EXPECT_EQ(fingerprint(ct.problem()), before);
@@ -106,6 +109,56 @@ TEST_F(CalculationWithMoments, GivesTheSameEnergiesOnSeveralRanks) {
   }
 }
 
+/// Methods with different left sides share the right one.
+TEST_F(CalculationWithMoments, HasTheEnergiesOfSeparateRuns) {
+  using enum TriplesMethod;
+  struct Case {
+    std::vector<TriplesMethod> together;
+    const TileSource* left;  ///< with `together`
+    std::vector<std::pair<std::vector<TriplesMethod>, const TileSource*>> runs;
+  };
+  const Case cases[] = {{{ct, cr_t, two_t, cr_cc23}, &lambda, {{{ct, cr_t}, nullptr}, {{two_t, cr_cc23}, &lambda}}},
+                        {{t, ct, cr_t}, nullptr, {{{t}, nullptr}, {{ct, cr_t}, nullptr}}}};
+  for (const Case& each : cases) {
+    for (const SpinFormulation formulation : {SpinFormulation::spin_adapted, SpinFormulation::spin_orbital}) {
+      SCOPED_TRACE(to_string(formulation));
+      const auto energies_of = [&](const std::vector<TriplesMethod>& methods, const TileSource* left) {
+        CalculationOptions options = options_of(methods);
+        options.formulation = formulation;
+        options.omega2 = {0.0, 0.1};
+        return calculate(*source, options, left).energies;
+      };
+      const auto together = energies_of(each.together, each.left);
+      std::size_t compared = 0;
+      for (const auto& [methods, left] : each.runs) {
+        for (const TriplesEnergy& expected : energies_of(methods, left)) {
+          const auto found = std::find_if(together.begin(), together.end(), [&](const TriplesEnergy& x) {
+            return x.method == expected.method && x.omega2 == expected.omega2;
+          });
+          ASSERT_NE(found, together.end()) << expected.method;
+          for (std::size_t n = 0; n < Energies::count; ++n)
+            EXPECT_NEAR(found->total.values()[n], expected.total.values()[n], 1e-15) << expected.method;
+          EXPECT_EQ(found->smallest_denominator, expected.smallest_denominator);
+          ++compared;
+        }
+      }
+      EXPECT_EQ(compared, together.size());
+    }
+  }
+}
+
+TEST_F(CalculationWithMoments, RefusesMethodsThatShareNoSide) {
+  using enum TriplesMethod;
+  const auto refused = [&](const std::vector<TriplesMethod>& methods, const TileSource* left, const char* sentence) {
+    expect_failure<UsageError>([&] { Calculation(*source, left, options_of(methods)); }, sentence);
+  };
+  refused({t, two_t}, &lambda, "share no side");
+  refused({ct, reg_t}, &lambda, "share no side");
+  refused({two_t, reg_gf_t}, &lambda, "reg-gf-t needs regularised ones");
+  refused({t, ct}, &lambda, "t has another right side than ct and cr-t");
+  refused({ct}, &lambda, "have no Lambda amplitudes");
+}
+
 TEST_F(CalculationWithMoments, PlansTheMemoryOfDressedIntegrals) {
   const double o = 5, v = 6;
   const auto bytes = static_cast<std::int64_t>(8 * o * v * (v * v + o * o));
@@ -113,6 +166,8 @@ TEST_F(CalculationWithMoments, PlansTheMemoryOfDressedIntegrals) {
   EXPECT_EQ(Calculation(*source, nullptr, options_of({TriplesMethod::ct})).memory().dressed, bytes);
   CalculationOptions options = options_of({TriplesMethod::two_t});
   EXPECT_EQ(Calculation(*source, &lambda, options).memory().dressed, 2 * bytes);
+  const auto both = options_of({TriplesMethod::ct, TriplesMethod::two_t});
+  EXPECT_EQ(Calculation(*source, &lambda, both).memory().dressed, 2 * bytes);
   options.memory = 2 * bytes - 1;
   expect_failure<UsageError>([&] { Calculation(*source, &lambda, options); }, "The dressed integrals of");
 }

@@ -132,7 +132,7 @@ class Prediction(PlanTest):
 
     def test_it_says_what_dressed_integrals_take(self):
         one, _ = self.plan("--occupied", 5, "--virtual", 6)
-        for method, sides, moments in (("ct,cr-t", 1, 1), ("2t", 2, 1), ("reg-gf-t", 2, 2)):
+        for method, sides, moments in (("ct,cr-t", 1, 1), ("2t", 2, 1), ("ct,2t", 2, 1), ("reg-gf-t", 2, 2)):
             planned, text = self.plan("--occupied", 5, "--virtual", 6, "--method", method)
             self.assertEqual(planned["prediction"]["dressing"]["rank_bytes"], sides * 8 * 5 * 6 * (6 * 6 + 5 * 5))
             self.assertEqual(planned["prediction"]["dressing"]["operations"],
@@ -140,7 +140,7 @@ class Prediction(PlanTest):
             self.assertIn("dressed integrals take", text)
             self.assertGreater(planned["prediction"]["memory"]["rank_bytes"], 1.5 * one["prediction"]["memory"]["rank_bytes"])
         self.assertNotIn("dressing", one["prediction"])
-        self.assert_usage(*SIZES, "--method", "ct,2t", saying="methods with the same operands")
+        self.assert_usage(*SIZES, "--method", "t,2t", saying="share no side")
         self.assert_usage(*SIZES, "--method", "ct", "--naux", 90, saying="need whole integrals")
 
     def test_it_says_what_semicanonical_orbitals_take(self):

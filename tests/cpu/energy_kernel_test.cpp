@@ -34,8 +34,8 @@ class RandomTask {
     make_energies(shape);
     for (int t = 0; t < targets; ++t) {
       const auto s = static_cast<std::size_t>(t);
-      input_.d_right[s] = input_.d_left[s] = make_target();
-      if (two_sided) input_.d_left[s] = make_target();
+      input_.d_right[s] = input_.left[0].d[s] = make_target();
+      if (two_sided) input_.left[0].d[s] = make_target();
     }
     for (int t = 0; t < targets; ++t)
       for (int particle = 0; particle < 3; ++particle)
@@ -119,7 +119,7 @@ class RandomTask {
     term.ov_tensor = make_array(term.ov_tensor_stride * of(3 + hole));
     term.vvoo = make_array(of(term.vvoo_particles[0]) * of(term.vvoo_particles[1]) * of(3 + term.vvoo_holes[0]) *
                            of(3 + term.vvoo_holes[1]));
-    input_.singles.push_back(term);
+    input_.left[0].singles.push_back(term);
   }
   bool vanishes(const std::array<std::int64_t, 6>& x) const {
     const auto triple = [&](std::size_t first, const std::array<bool, 2>& equal) {
@@ -133,7 +133,7 @@ class RandomTask {
     double sum = 0.0;
     const auto at = [&](int slot) { return x[static_cast<std::size_t>(slot)]; };
     const auto of = [&](int slot) { return input_.extent[static_cast<std::size_t>(slot)]; };
-    for (const SinglesTerm& t : input_.singles) {
+    for (const SinglesTerm& t : input_.left[0].singles) {
       if (t.target != target) continue;
       const auto [p1, p2] = t.vvoo_particles;
       const auto [h1, h2] = t.vvoo_holes;
@@ -147,7 +147,7 @@ class RandomTask {
     std::array<double, 6> left{}, right{}, s{};
     for (int t = 0; t < input_.targets; ++t) {
       const auto n = static_cast<std::size_t>(t);
-      left[n] = input_.d_left[n][place(x)];
+      left[n] = input_.left[0].d[n][place(x)];
       right[n] = input_.d_right[n][place(x)];
       s[n] = singles(t, x);
     }
@@ -218,7 +218,7 @@ TEST(EnergyKernel, LeavesOutElementsThatVanishByAntisymmetry) {
 TEST(EnergyKernel, SurvivesAZeroDenominatorOfAnElementThatIsZero) {
   for (const int targets : {1, 6}) {
     RandomTask task({{2, 2, 5, 1, 2, 2}, {false, false}, {false, false}}, targets, false, 6);
-    task.input().singles.clear();
+    task.input().left[0].singles.clear();
     const std::array<std::int64_t, 6> element = {1, 0, 3, 0, 1, 1};
     for (std::size_t slot = 0; slot < 6; ++slot) task.set_energy(slot, element[slot], slot < 3 ? 0.5 : 0.5);
     for (auto& target : task.targets()) target[task.place(element)] = 0.0;

@@ -24,14 +24,17 @@ class QuotientsFor : public ::testing::TestWithParam<NamedMolecule> {};
 
 TEST_P(QuotientsFor, HaveTheEnergiesOfTheReference) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
-    for (const bool two_sided : {false, true}) {
-      SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
-      const ProblemWithQuotients owned(GetParam().molecule, formulation, two_sided);
+    for (const int sides : {1, 2, 3}) {
+      SCOPED_TRACE(to_string(formulation) + ", sides " + std::to_string(sides));
+      const ProblemWithQuotients owned(GetParam().molecule, formulation, sides);
       const std::size_t count = owned.problem.quotients.size();
       const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
       const auto reference = task_numbers(*make_reference_executor(owned.problem, plan.tiles), plan, count);
       const std::size_t numbers = TaskEnergy::numbers, stride = count * numbers;
-      for (const CpuTiles limits : {CpuTiles{1, 1}, CpuTiles{2, 3}, CpuTiles{4, 16}}) {
+      // The number of sides does not change how subtasks are cut.
+      const auto all_limits =
+          sides == 2 ? std::vector<CpuTiles>{{1, 1}, {2, 3}, {4, 16}} : std::vector<CpuTiles>{{2, 3}};
+      for (const CpuTiles limits : all_limits) {
         const auto found = task_numbers(*make_cpu_executor(owned.problem, plan.tiles, limits), plan, count);
         ASSERT_EQ(found.size(), reference.size());
         // Each quotient has a magnitude of its own.
@@ -55,7 +58,7 @@ TEST_P(QuotientsFor, HaveTheEnergiesOfTheReference) {
 TEST_P(QuotientsFor, OfTablesAreThoseOfOrbitalEnergies) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
-    ProblemWithQuotients owned(GetParam().molecule, formulation, false);
+    ProblemWithQuotients owned(GetParam().molecule, formulation, 1);
     const auto energies = owned.right->orbital_energies();
     const auto first_particle =
         static_cast<std::size_t>(owned.right->tiles()[owned.right->tiles().hole_tiles()].offset);
@@ -74,7 +77,7 @@ TEST_P(QuotientsFor, OfTablesAreThoseOfOrbitalEnergies) {
 TEST_P(QuotientsFor, LeaveOutElementsWithEqualOrbitalsOfEqualSpins) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     SCOPED_TRACE(to_string(formulation));
-    ProblemWithQuotients owned(GetParam().molecule, formulation, true);
+    ProblemWithQuotients owned(GetParam().molecule, formulation, 3);
     const Plan plan = make_plan(owned.right->tiles().retiled(3, 4), formulation);
     const std::size_t count = owned.problem.quotients.size();
     const auto numbers = [&] {
@@ -89,7 +92,7 @@ TEST_P(QuotientsFor, LeaveOutElementsWithEqualOrbitalsOfEqualSpins) {
 INSTANTIATE_TEST_SUITE_P(Every, QuotientsFor, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
 
 TEST(Quotients, HaveTheSameBitsForAnyNumberOfThreads) {
-  const ProblemWithQuotients owned(closed_shell(4, 6, 2), SpinFormulation::spin_adapted, true);
+  const ProblemWithQuotients owned(closed_shell(4, 6, 2), SpinFormulation::spin_adapted, 3);
   const Plan plan = make_plan(owned.right->tiles(), SpinFormulation::spin_adapted);
   std::vector<double> alone;
   for (const int threads : {1, 3}) {
@@ -102,7 +105,7 @@ TEST(Quotients, HaveTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Quotients, NeedTheirOperands) {
-  ProblemWithQuotients owned(closed_shell(2, 3), SpinFormulation::spin_adapted, false);
+  ProblemWithQuotients owned(closed_shell(2, 3), SpinFormulation::spin_adapted, 1);
   const TileSpace& tiles = owned.right->tiles();
   owned.problem.quotients = {Denominator::one_body};
   owned.problem.denominators = nullptr;
@@ -110,6 +113,9 @@ TEST(Quotients, NeedTheirOperands) {
   EXPECT_THROW(make_reference_executor(owned.problem, tiles), std::logic_error);
   owned.problem.quotients = {{Denominator::one, RightFactor::disconnected}};
   owned.problem.disconnected = nullptr;
+  EXPECT_THROW(make_cpu_executor(owned.problem, tiles), std::logic_error);
+  EXPECT_THROW(make_reference_executor(owned.problem, tiles), std::logic_error);
+  owned.problem.quotients = {{Denominator::one, RightFactor::connected, Side::second_left}};
   EXPECT_THROW(make_cpu_executor(owned.problem, tiles), std::logic_error);
   EXPECT_THROW(make_reference_executor(owned.problem, tiles), std::logic_error);
 }

@@ -79,9 +79,9 @@ TEST_P(CudaExecutorFor, AgreesWithTheReferenceForSidesWithDifferentIntegrals) {
 
 TEST_P(CudaExecutorFor, AgreesWithTheReferenceForAllQuotients) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
-    for (const bool two_sided : {false, true}) {
-      SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
-      const ProblemWithQuotients owned(GetParam().molecule, formulation, two_sided);
+    for (const int sides : {1, 2, 3}) {
+      SCOPED_TRACE(to_string(formulation) + ", sides " + std::to_string(sides));
+      const ProblemWithQuotients owned(GetParam().molecule, formulation, sides);
       expect_energies_of_the_reference(owned.problem, owned.right->tiles().retiled(3, 5));
     }
   }

@@ -11,13 +11,14 @@
 #include "tests/support/calculations.hpp"
 #include "tests/support/changed_integrals.hpp"
 #include "tests/support/molecules.hpp"
+#include "tests/support/other_methods.hpp"
 
 /// Problems of made-up molecules, for tests that compare executors task by task.
 namespace trifuse::testing {
 
 /// A problem with the sources that it points to.
 struct OwnedProblem {
-  std::unique_ptr<TileSource> right, left, left_integrals;
+  std::unique_ptr<TileSource> right, left, left_integrals, second_amplitudes, second_integrals;
   Problem problem;
 
   OwnedProblem(const SyntheticMolecule& molecule, SpinFormulation formulation, bool two_sided = false)
@@ -31,6 +32,12 @@ struct OwnedProblem {
   void change_left_integrals() {
     left_integrals = std::make_unique<MemorySource>(with_changed_integrals(*right, factor_without_symmetry));
     problem.left_integrals = left_integrals.get();
+  }
+  /// Gives the problem a second left side, which has everything of its own. Call change_left_integrals() before.
+  void add_second_left(const SyntheticMolecule& molecule) {
+    second_amplitudes = make_synthetic_source(other_amplitudes(other_amplitudes(other_amplitudes(molecule))));
+    second_integrals = std::make_unique<MemorySource>(with_changed_integrals(*left_integrals, factor_without_symmetry));
+    problem.second_left = {second_amplitudes.get(), second_integrals.get(), weighted_with_fock};
   }
 };
 

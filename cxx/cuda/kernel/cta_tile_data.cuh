@@ -70,10 +70,10 @@ struct CtaTileData {
   ElementNumber<formulation, Config> eps_particles[Config::cta_particles], eps_holes[cta_holes];
   /// t1 or f_ov of each set: [set][ov_index()].
   alignas(Config::group_warps > 1 ? 16 : alignof(double))
-      ElementNumber<formulation, Config> ov_tensors[max_sets][Config::cta_particles * cta_holes];
-  const double* vvoo[max_sets * vvoo_per_set];                                 ///< [set, vvoo block] in device memory
-  KernelProduct products[max_sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
-  WarpView views[Config::warps];                                               ///< [warp]
+      ElementNumber<formulation, Config> ov_tensors[Config::sets][Config::cta_particles * cta_holes];
+  const double* vvoo[Config::sets * vvoo_per_set];  ///< [set, vvoo block] in device memory
+  KernelProduct products[Config::sides * targets_per_side * products_per_target];  ///< [side, target, particle, hole]
+  WarpView views[Config::warps];                                                   ///< [warp]
   /// Returns the index in `ov_tensors` of a particle and a hole. Warps that multiply together read several particles at
   /// a time. For other warps ov_index(n / cta_holes, n % cta_holes) is n, but the compiler does not see this.
   static constexpr __device__ __forceinline__ int ov_index(int particle, int hole) {

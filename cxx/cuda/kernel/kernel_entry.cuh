@@ -31,6 +31,8 @@ Kernel describe_kernel(const std::string& family,
           Config::threads,
           cta_memory<SpinFormulation::spin_orbital, Config>(),
           cta_memory<SpinFormulation::spin_adapted, Config>(),
+          cta_memory<SpinFormulation::spin_orbital, ForQuotients<Config>>(),
+          cta_memory<SpinFormulation::spin_adapted, ForQuotients<Config>>(),
           function};
 }
 
@@ -61,10 +63,10 @@ Kernel kernel_of() {
   const std::string family = std::string(Config::staging == Staging::bulk ? "bulk-" : "") + Config::Instruction::name;
   return describe_kernel<Config>(family, [](SpinFormulation formulation, EnergyKind kind) {
     return formulation == SpinFormulation::spin_adapted
-               ? kernel_of_kind<SpinAdaptedEnergies<false, Config>, SpinAdaptedEnergies<true, Config>,
-                                SpinAdaptedQuotients<Config>>(kind)
-               : kernel_of_kind<SpinOrbitalEnergies<false, Config>, SpinOrbitalEnergies<true, Config>,
-                                SpinOrbitalQuotients<Config>>(kind);
+               ? kernel_of_kind<SpinAdaptedEnergies<1, Config>, SpinAdaptedEnergies<2, Config>,
+                                SpinAdaptedQuotients<ForQuotients<Config>>>(kind)
+               : kernel_of_kind<SpinOrbitalEnergies<1, Config>, SpinOrbitalEnergies<2, Config>,
+                                SpinOrbitalQuotients<ForQuotients<Config>>>(kind);
   });
 }
 

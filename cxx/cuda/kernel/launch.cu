@@ -122,12 +122,13 @@ bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
   const bool architecture =
       kernel.exact_architecture ? capability == kernel.architecture : capability >= kernel.architecture;
   const auto fits = [&](const CtaMemory& of) { return of.dynamic_shared + of.static_shared <= shared_bytes; };
-  return architecture && fits(kernel.spin_orbital) && fits(kernel.spin_adapted);
+  return architecture && fits(kernel.spin_orbital) && fits(kernel.spin_adapted) &&
+         fits(kernel.spin_orbital_quotients) && fits(kernel.spin_adapted_quotients);
 }
 
 void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind) {
   TRIFUSE_CUDA(cudaFuncSetAttribute(kernel.function(formulation, kind), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    kernel.memory(formulation).dynamic_shared));
+                                    kernel.memory(formulation, kind).dynamic_shared));
 }
 
 KernelResources resources(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind) {
@@ -142,7 +143,7 @@ void launch(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind, 
   void* arguments[] = {&argument};
   TRIFUSE_CUDA(cudaLaunchKernel(kernel.function(formulation, kind), dim3(static_cast<unsigned>(grid)),
                                 dim3(static_cast<unsigned>(kernel.threads)), arguments,
-                                static_cast<std::size_t>(kernel.memory(formulation).dynamic_shared), stream));
+                                static_cast<std::size_t>(kernel.memory(formulation, kind).dynamic_shared), stream));
 }
 
 void launch_task_sums(const KernelParameters& parameters, SpinFormulation formulation, std::span<const TaskData> tasks,

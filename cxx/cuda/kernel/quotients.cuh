@@ -58,14 +58,31 @@ __device__ __forceinline__ void write_sums_of_quotients(const Epilogue& epilogue
   }
 }
 
+/// The quotients of a left side, among `quotients` [count].
+struct QuotientsOfSide {
+  const Quotient* quotients;
+  int count;
+  Side side;
+};
+
+/// Returns the right factor of a quotient. `left`: D of its left side.
+template <typename Factor>
+__device__ __forceinline__ const Factor& right_factor(const Quotient& quotient, const Factor& connected,
+                                                      const Factor& disconnected, const Factor& left) {
+  return quotient.right == RightFactor::connected      ? connected
+         : quotient.right == RightFactor::disconnected ? disconnected
+                                                       : left;
+}
+
 /// Calls `use(quotient, number)` for each quotient whose denominators are no sums of tables. Returns true if there are
 /// others.
 template <typename Use>
-__device__ __forceinline__ bool for_quotients_without_tables(const Quotient* quotients, int count, Use use) {
+__device__ __forceinline__ bool for_quotients_without_tables(const QuotientsOfSide& of, Use use) {
   bool any_tables = false;
 #pragma unroll 1
-  for (int q = 0; q < count; ++q) {
-    const Quotient quotient = quotients[q];
+  for (int q = 0; q < of.count; ++q) {
+    const Quotient quotient = of.quotients[q];
+    if (quotient.left != of.side) continue;
     if (quotient.of_tables()) {
       any_tables = true;
     } else {
@@ -78,24 +95,25 @@ __device__ __forceinline__ bool for_quotients_without_tables(const Quotient* quo
 /// Calls `use(quotient, number)` for each quotient whose denominators are sums of tables, in the order of the methods.
 /// `denominators`: SpinOrbitalDenominator or SpinAdaptedDenominators; it has the terms of the method in each call.
 template <typename Denominators, typename Use>
-__device__ __forceinline__ void for_quotients_of_tables(Denominators& denominators, const Quotient* quotients,
-                                                        int count, Use use) {
+__device__ __forceinline__ void for_quotients_of_tables(Denominators& denominators, const QuotientsOfSide& of,
+                                                        Use use) {
+  // Negative for a quotient of another side or without tables.
   const auto method_of = [&](int q) {
-    return static_cast<int>(quotients[q].denominator) - static_cast<int>(Denominator::one_body);
+    const Quotient quotient = of.quotients[q];
+    const bool wanted = quotient.left == of.side && quotient.of_tables();
+    return wanted ? static_cast<int>(quotient.denominator) - static_cast<int>(Denominator::one_body) : -1;
   };
   int last = -1;
 #pragma unroll 1
-  for (int q = 0; q < count; ++q) {
-    if (quotients[q].of_tables()) last = max(last, method_of(q));
-  }
-  // One copy of the code of `use` for all methods.
+  for (int q = 0; q < of.count; ++q) last = max(last, method_of(q));
+    // One copy of the code of `use` for all methods.
 #pragma unroll 1
   for (int m = 0; m <= last; ++m) {
     if (m == 1) denominators.add_two_body();
     if (m == 2) denominators.add_three_body();
 #pragma unroll 1
-    for (int q = 0; q < count; ++q) {
-      if (quotients[q].of_tables() && method_of(q) == m) use(quotients[q], q);
+    for (int q = 0; q < of.count; ++q) {
+      if (method_of(q) == m) use(of.quotients[q], q);
     }
   }
 }

@@ -9,9 +9,9 @@ namespace trifuse::gpu {
 
 /// The common part of spin-adapted epilogues: the six targets of an element, and its disconnected triples. It reads the
 /// vvoo blocks from device memory.
-template <bool two_sided_, typename ConfigT>
-class SpinAdaptedElements : public WarpEpilogue<SpinFormulation::spin_adapted, two_sided_, ConfigT> {
-  using Base = WarpEpilogue<SpinFormulation::spin_adapted, two_sided_, ConfigT>;
+template <int sides_, typename ConfigT>
+class SpinAdaptedElements : public WarpEpilogue<SpinFormulation::spin_adapted, sides_, ConfigT> {
+  using Base = WarpEpilogue<SpinFormulation::spin_adapted, sides_, ConfigT>;
   using Base::lane_, Base::numbers_per_target, Base::scratch_, Base::threads, Base::vvoo_offset;
   using typename Base::Elements, typename Base::Number;
 

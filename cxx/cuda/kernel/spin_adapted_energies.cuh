@@ -7,9 +7,9 @@ namespace trifuse::gpu {
 
 /// The epilogue of the spin-adapted form: E[T] and E(T) of a CTA tile, and the same-spin parts of both. It reads the
 /// vvoo blocks from device memory.
-template <bool two_sided_, typename ConfigT>
-class SpinAdaptedEnergies : public SpinAdaptedElements<two_sided_, ConfigT> {
-  using Base = SpinAdaptedElements<two_sided_, ConfigT>;
+template <int sides_, typename ConfigT>
+class SpinAdaptedEnergies : public SpinAdaptedElements<sides_, ConfigT> {
+  using Base = SpinAdaptedElements<sides_, ConfigT>;
   using Base::add_singles, Base::elements_, Base::read_targets, Base::two_sided;
   using typename Base::Element, typename Base::Six;
 
@@ -48,7 +48,7 @@ class SpinAdaptedEnergies : public SpinAdaptedElements<two_sided_, ConfigT> {
         const double hole_weight = elements_.hole_weight(half);
 #pragma unroll
         for (int c = 0; c < cs; ++c) {
-          const Six right = read_targets(Base::sides - 1, a, b, c, half);
+          const Six right = read_targets(sides_ - 1, a, b, c, half);
           const Six left = two_sided ? read_targets(0, a, b, c, half) : right;
           Six singles{};
           add_singles(set, a, b, c, half, singles);

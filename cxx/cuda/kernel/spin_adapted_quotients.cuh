@@ -7,8 +7,8 @@ namespace trifuse::gpu {
 
 /// The spin-adapted epilogue for any quotients. Its sums are those of SpinAdaptedEnergies, for each quotient.
 template <typename ConfigT>
-class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
-  using Base = SpinAdaptedElements<true, ConfigT>;
+class SpinAdaptedQuotients : public SpinAdaptedElements<any_sides, ConfigT> {
+  using Base = SpinAdaptedElements<any_sides, ConfigT>;
   using Base::add_singles, Base::elements_, Base::parameters_, Base::read_targets;
   using typename Base::Element, typename Base::Six;
   static constexpr int sums_count = spin_adapted_sums;
@@ -25,23 +25,31 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
   /// See write_sums_of_quotients().
   __device__ __forceinline__ void add_elements(const ElementGroup& x, const Quotient* quotients, int count,
                                                double (&energies)[quotients_at_once][sums_count]) const {
-    Six right[elements_at_once], left[elements_at_once], singles[elements_at_once]{}, c3[elements_at_once]{};
+    Six right[elements_at_once], left[elements_at_once], singles[elements_at_once], c3[elements_at_once]{};
+    const int left_sides = this->left_sides(), c3_set = this->c3_set();
+    const auto read_side = [&](int side, Six(&to)[elements_at_once]) {
 #pragma unroll
-    for (int e = 0; e < elements_at_once; ++e) {
-      right[e] = read_targets(Base::sides - 1, x.a[e], x.b[e], x.c[e], x.half);
-      left[e] = read_targets(0, x.a[e], x.b[e], x.c[e], x.half);
-    }
+      for (int e = 0; e < elements_at_once; ++e) to[e] = read_targets(side, x.a[e], x.b[e], x.c[e], x.half);
+    };
     const auto add_set = [&](int set, Six(&to)[elements_at_once]) {
 #pragma unroll
       for (int e = 0; e < elements_at_once; ++e) add_singles(set, x.a[e], x.b[e], x.c[e], x.half, to[e]);
     };
+    read_side(left_sides, right);
+    if (c3_set >= 0) add_set(c3_set, c3);
 #pragma unroll 1
-    for (int set = 0; set < parameters_.left_sets; ++set) add_set(set, singles);
-    if (parameters_.sets > parameters_.left_sets) add_set(parameters_.left_sets, c3);
+    for (int side = 0; side < left_sides; ++side) {
+      read_side(side, left);
 #pragma unroll
-    for (int e = 0; e < elements_at_once; ++e) {
-      add_element(x.a[e], x.b[e], x.c[e], x.half, x.weight[e], {right[e], left[e], singles[e], c3[e]}, quotients, count,
-                  energies);
+      for (int e = 0; e < elements_at_once; ++e) singles[e] = {};
+#pragma unroll 1
+      for (int set = this->first_set(side); set < parameters_.sets_end[side]; ++set) add_set(set, singles);
+      const QuotientsOfSide of_side{quotients, count, left_side(side)};
+#pragma unroll
+      for (int e = 0; e < elements_at_once; ++e) {
+        add_element(x.a[e], x.b[e], x.c[e], x.half, x.weight[e], {right[e], left[e], singles[e], c3[e]}, of_side,
+                    energies);
+      }
     }
   }
 
@@ -53,12 +61,12 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
 
   /// Adds the energies of one element.
   __device__ __forceinline__ void add_element(int a, int b, int c, int half, double weight, const Targets& targets,
-                                              const Quotient* quotients, int count,
+                                              const QuotientsOfSide& quotients,
                                               double (&energies)[quotients_at_once][sums_count]) const {
     const bool used = weight != 0.0;
-    const bool any_tables = for_quotients_without_tables(quotients, count, [&](const Quotient& quotient, int q) {
+    const bool any_tables = for_quotients_without_tables(quotients, [&](const Quotient& quotient, int q) {
       const NumeratorsOf<Element> sum = spin_adapted_numerators_of<Element>(
-          targets.left, targets.singles, quotient.right == RightFactor::connected ? targets.right : targets.c3);
+          targets.left, targets.singles, right_factor(quotient, targets.right, targets.c3, targets.left));
       const bool divides = quotient.denominator != Denominator::one;
       const Element x = this->delta(a, b, c, half) - static_cast<Element>(denominator_shift(quotient.omega2));
       const Element factor = static_cast<Element>(weight) * (divides ? reciprocal(used ? x : Element{1}) : Element{1});
@@ -70,8 +78,8 @@ class SpinAdaptedQuotients : public SpinAdaptedElements<true, ConfigT> {
     if (!any_tables || parameters_.tables.h == nullptr) return;
     const TableOrbitals orbitals = this->table_orbitals(a, b, c, half);
     SpinAdaptedDenominators denominators(parameters_.tables, orbitals);
-    for_quotients_of_tables(denominators, quotients, count, [&](const Quotient& quotient, int q) {
-      const Six& factor = quotient.right == RightFactor::connected ? targets.right : targets.c3;
+    for_quotients_of_tables(denominators, quotients, [&](const Quotient& quotient, int q) {
+      const Six& factor = right_factor(quotient, targets.right, targets.c3, targets.left);
       add_spin_elements(denominators, targets.left, targets.singles, factor, used ? weight : 0.0, energies[q]);
     });
   }

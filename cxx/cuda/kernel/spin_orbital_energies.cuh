@@ -12,11 +12,11 @@ namespace trifuse::gpu {
 
 /// The epilogue of the spin-orbital form: E[T] and E(T) of a CTA tile. The vvoo blocks of the CTA tile are in shared
 /// memory with bulk staging, and are read from device memory with cooperative staging.
-template <bool two_sided_, typename ConfigT>
-class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT> {
-  using Base = WarpEpilogue<SpinFormulation::spin_orbital, two_sided_, ConfigT>;
-  using Base::numbers_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::targets, Base::threads,
-      Base::warp_, Base::two_sided, Base::vvoo_offset;
+template <int sides_, typename ConfigT>
+class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, sides_, ConfigT> {
+  using Base = WarpEpilogue<SpinFormulation::spin_orbital, sides_, ConfigT>;
+  using Base::numbers_per_target, Base::elements_, Base::lane_, Base::scratch_, Base::threads, Base::warp_,
+      Base::two_sided, Base::vvoo_offset;
   using typename Base::Elements, typename Base::Number;
 
  public:
@@ -24,7 +24,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
   using typename Base::Config;
   static constexpr bool reads_vvoo = true;
   /// True if the target stays in registers: one target of floats fits beside the energies.
-  static constexpr bool keeps_target = !two_sided_ && sizeof(Number) == sizeof(float) && Config::group_warps > 1;
+  static constexpr bool keeps_target = sides_ == 1 && sizeof(Number) == sizeof(float) && Config::group_warps > 1;
 
   static __device__ __forceinline__ void finish_cta_tile(const KernelParameters& parameters,
                                                          Stages<Base::formulation, Config>& stages) {
@@ -268,7 +268,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
     };
     constexpr int parts = 2 * (Config::warp_tile_b / slice_b);
     Slice next, next_left;
-    load(targets - 1, 0, 0, next);
+    load(sides_ - 1, 0, 0, next);
     if constexpr (two_sided) load(0, 0, 0, next_left);
 #pragma unroll 1
     for (int part = 0; part < parts; ++part) {
@@ -294,7 +294,7 @@ class SpinOrbitalEnergies : public WarpEpilogue<SpinFormulation::spin_orbital, t
         });
         const bool last_a = a + 1 == Config::warp_tile_a;
         const int next_a = last_a ? 0 : a + 1, next_part = last_a ? min(part + 1, parts - 1) : part;
-        load(targets - 1, next_a, next_part, next);
+        load(sides_ - 1, next_a, next_part, next);
         if constexpr (two_sided) load(0, next_a, next_part, next_left);
         const unsigned used = elements_.template summed_slice<slice_b>(a, first_b, half);
         if (masked && __all_sync(~0u, used == 0)) continue;

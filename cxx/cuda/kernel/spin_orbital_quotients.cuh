@@ -9,8 +9,8 @@ namespace trifuse::gpu {
 /// The epilogue of the spin-orbital form for any quotients. Its sums are those of SpinOrbitalEnergies, for each
 /// quotient. It reads the vvoo blocks from device memory.
 template <typename ConfigT>
-class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, true, ConfigT> {
-  using Base = WarpEpilogue<SpinFormulation::spin_orbital, true, ConfigT>;
+class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, any_sides, ConfigT> {
+  using Base = WarpEpilogue<SpinFormulation::spin_orbital, any_sides, ConfigT>;
   using Base::elements_, Base::numbers_per_target, Base::parameters_, Base::scratch_, Base::threads, Base::vvoo_offset;
   using typename Base::Elements;
   static constexpr int sums_count = spin_orbital_sums;
@@ -43,25 +43,32 @@ class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, 
       const double d = scratch_[(side * Config::accumulators + Elements::index(a, b, c, half)) * threads];
       return used ? sign * d : 0.0;
     };
-    const double left = read(0), right = read(1);
-    double singles = 0.0;
+    const int left_sides = this->left_sides(), c3_set = this->c3_set();
+    const double right = read(left_sides);
+    const double c3 = c3_set >= 0 ? singles_of(c3_set, a, b, c, half) : 0.0;
 #pragma unroll 1
-    for (int set = 0; set < parameters_.left_sets; ++set) singles += singles_of(set, a, b, c, half);
-    const double c3 = parameters_.sets > parameters_.left_sets ? singles_of(parameters_.left_sets, a, b, c, half) : 0.0;
-    const auto add = [&](const Quotient& quotient, int q, double inverse) {
-      const double factor = weight * inverse * (quotient.right == RightFactor::connected ? right : c3);
-      const Energies sum = spin_orbital_energies(left * factor, singles * factor);
-      if (used) add_multiple(energies[q], 1.0, sum);
-    };
-    const bool any_tables = for_quotients_without_tables(quotients, count, [&](const Quotient& quotient, int q) {
-      const double x = static_cast<double>(this->delta(a, b, c, half)) - denominator_shift(quotient.omega2);
-      add(quotient, q, quotient.denominator == Denominator::one ? 1.0 : reciprocal(used ? x : 1.0));
-    });
-    if (!any_tables || parameters_.tables.h == nullptr) return;
-    SpinOrbitalDenominator denominator(parameters_.tables, this->table_orbitals(a, b, c, half));
-    for_quotients_of_tables(denominator, quotients, count, [&](const Quotient& quotient, int q) {
-      add(quotient, q, reciprocal(used ? denominator.value : 1.0));
-    });
+    for (int side = 0; side < left_sides; ++side) {
+      const double left = read(side);
+      double singles = 0.0;
+#pragma unroll 1
+      for (int set = this->first_set(side); set < parameters_.sets_end[side]; ++set)
+        singles += singles_of(set, a, b, c, half);
+      const auto add = [&](const Quotient& quotient, int q, double inverse) {
+        const double factor = weight * inverse * right_factor(quotient, right, c3, left);
+        const Energies sum = spin_orbital_energies(left * factor, singles * factor);
+        if (used) add_multiple(energies[q], 1.0, sum);
+      };
+      const QuotientsOfSide of_side{quotients, count, left_side(side)};
+      const bool any_tables = for_quotients_without_tables(of_side, [&](const Quotient& quotient, int q) {
+        const double x = static_cast<double>(this->delta(a, b, c, half)) - denominator_shift(quotient.omega2);
+        add(quotient, q, quotient.denominator == Denominator::one ? 1.0 : reciprocal(used ? x : 1.0));
+      });
+      if (!any_tables || parameters_.tables.h == nullptr) continue;
+      SpinOrbitalDenominator denominator(parameters_.tables, this->table_orbitals(a, b, c, half));
+      for_quotients_of_tables(denominator, of_side, [&](const Quotient& quotient, int q) {
+        add(quotient, q, reciprocal(used ? denominator.value : 1.0));
+      });
+    }
   }
 
   /// Returns the disconnected triples of a set.

@@ -36,7 +36,7 @@
 ///
 ///     for all CTAs of the grid, in parallel                       min(CTA tiles of the launch, multiprocessors) CTAs
 ///       for each CTA tile that the CTA takes                      1 to 8 warp tiles, a + b + c <= 24; 4 x 4 x 4 holes
-///         for side, for target                                    1 or 2; 1, in spin-adapted form 1, 3 or 6
+///         for side, for target                                    1 to 3; 1, in spin-adapted form 1, 3 or 6
 ///           for (x, y) of Config::Schedule                        9 products A [x, h, h', K] B [u, w, y, K]
 ///             for each k-tile, in the next stage of the ring      A [x][16 = h h', depth], B [u, w/2][depth, 8 = y w]
 ///               for all math warps, in parallel                   8, with a warp tile each
@@ -304,7 +304,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
       Epilogue::finish_cta_tile(parameters, stages, target);
     } else {
 #pragma unroll 1
-      for (int side = 0; side < Epilogue::sides; ++side) {
+      for (int side = 0; side < Epilogue::sides(parameters); ++side) {
         // In spin-orbital form the number of targets is known at compile time.
         int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
         if constexpr (Config::group_warps > 1) targets = same_in_warp(targets);

@@ -37,9 +37,9 @@ class ArrayPanelProvider final : public PanelProvider {
     VvooTensor tensor;
     PanelArrays arrays;
   };
-  std::vector<DeviceArray<double>> copies_;  ///< arrays that were sent
-  std::array<PanelArrays, 2> sides_{};       ///< [Side]
-  std::vector<SetArrays> sets_;              ///< [set]
+  std::vector<DeviceArray<double>> copies_;     ///< arrays that were sent
+  std::array<PanelArrays, max_sides> sides_{};  ///< [Side]
+  std::vector<SetArrays> sets_;                 ///< [set]
   std::int64_t bytes_sent_ = 0;
 };
 

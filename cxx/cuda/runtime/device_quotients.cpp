@@ -1,5 +1,6 @@
 #include "cxx/cuda/runtime/device_quotients.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -36,7 +37,7 @@ std::int64_t DeviceQuotients::table_bytes(const Problem& problem) {
 
 void DeviceQuotients::upload(const Problem& problem, const TileSpace& space) {
   count_ = static_cast<int>(problem.quotients.size());
-  left_sets_ = problem.left_sets();
+  for (int n = 0; n < problem.left_sides(); ++n) sets_end_[static_cast<std::size_t>(n)] = problem.sets_end(n);
   trifuse::gpu::upload(omega2_, std::span<const double>(problem.omega2()));
   trifuse::gpu::upload(quotients_, std::span<const Quotient>(problem.quotients));
   tables_ = {};
@@ -77,7 +78,7 @@ void DeviceQuotients::set(KernelParameters& parameters) const {
   parameters.omega2_count = count_;
   parameters.quotients = quotients_.data();
   parameters.tables = tables_;
-  parameters.left_sets = left_sets_;
+  std::copy(sets_end_.begin(), sets_end_.end(), parameters.sets_end);
 }
 
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "cxx/cuda/runtime/device_memory.hpp"
@@ -24,7 +25,8 @@ class DeviceQuotients {
   DeviceArray<Quotient> quotients_;
   DeviceArray<double> numbers_;  ///< of `tables_`
   DeviceTables tables_{};
-  int count_ = 0, left_sets_ = 0;
+  int count_ = 0;
+  std::array<int, max_left_sides> sets_end_{};
 };
 
 }

@@ -63,9 +63,7 @@ inline constexpr int spin_adapted_sums = energy_sums(SpinFormulation::spin_adapt
 inline constexpr int spin_orbital_vvoo_blocks = disconnected_terms(SpinFormulation::spin_orbital);
 inline constexpr int spin_adapted_vvoo_blocks = disconnected_terms(SpinFormulation::spin_adapted);
 
-inline constexpr int max_sides = 2;                         ///< left and right amplitudes
-inline constexpr int max_sets = max_disconnected_sets + 1;  ///< those of S, and one for C3
-inline constexpr int cta_holes = 3 * hole_group_size;       ///< holes of a CTA tile, summed over i, j and k
+inline constexpr int cta_holes = 3 * hole_group_size;  ///< holes of a CTA tile, summed over i, j and k
 
 /// Returns which hole groups of a CTA tile are the same group of the same orbital tile. Bit 0: i and j have the same
 /// group. Bit 1: j and k have the same group.
@@ -116,7 +114,7 @@ struct WarpView {
 enum class EnergyKind : std::uint8_t {
   one_side,   ///< quotients by Delta - 3 omega2; both sides have the same operands
   two_sides,  ///< the same with two sides
-  quotients,  ///< any quotients, with two sides
+  quotients,  ///< any quotients, with two or three sides
 };
 
 /// The tables of TripleDenominators in device memory. Holes are the fastest indices, because the lanes of a warp have
@@ -139,7 +137,7 @@ struct DeviceTables {
 /// The argument of a kernel.
 struct KernelParameters {
   const TaskData* tasks;          ///< [task]
-  const KernelProduct* products;  ///< [task, side, target, particle, hole]; side 0 is left if there are two
+  const KernelProduct* products;  ///< [task, side, target, particle, hole]; left sides come first
   const double* const* vvoo;      ///< [task, set, vvoo block] packed blocks; blocks that vanish point to zeros
   const CtaTile* cta_tiles;       ///< [CTA tile]
   const double* eps;              ///< [orbital] orbital energies, hartree
@@ -155,11 +153,13 @@ struct KernelParameters {
   std::int32_t orbitals;         ///< number of orbitals of the space, holes and particles
   std::int32_t omega2_count;     ///< number of values in `omega2`, or of quotients
   std::int32_t sets;             ///< number of sets of disconnected triples, see Problem::disconnected_sets()
-  std::int32_t left_sets;        ///< number of those that make up S; C3 has the set after them
-  std::int32_t sides;            ///< 1, or 2 if left and right amplitudes differ
-  std::int32_t targets;          ///< number of targets of each side, see targets_per_side()
-  std::int32_t vvoo_per_set;     ///< vvoo blocks of a task for each set
-  std::uint32_t product_sign;    ///< the sign bit 0x80000000 if products have signs (spin-orbital form), else 0
+  /// [left side] number of the set after those of S of this side; see Problem::sets_end(). Only for
+  /// EnergyKind::quotients.
+  std::int32_t sets_end[max_left_sides];
+  std::int32_t sides;          ///< 1, or 2 or 3 if left and right amplitudes differ
+  std::int32_t targets;        ///< number of targets of each side, see targets_per_side()
+  std::int32_t vvoo_per_set;   ///< vvoo blocks of a task for each set
+  std::uint32_t product_sign;  ///< the sign bit 0x80000000 if products have signs (spin-orbital form), else 0
 };
 
 }

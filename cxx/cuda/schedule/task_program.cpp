@@ -50,7 +50,7 @@ void write_program(const Problem& problem, const TileSpace& space, const Task& t
       const auto& slot = destination.slot;
       const int number = product_index(slot[0], slot[5] - 3);
       for (int n = 0; n < sides; ++n) {
-        const Side side = sides == 2 && n == 0 ? Side::left : Side::right;
+        const Side side = n + 1 == sides ? Side::right : left_side(n);
         TaskProgram::NamedProduct& named =
             program.products[at((n * contractions.targets + destination.target) * products_per_target + number)];
         named.a = {PanelKey::left(product.left, side), slot[1] > slot[2], format};

@@ -42,7 +42,7 @@ struct TaskProgram {
     PanelName a, b;            ///< left and right panel
     std::int32_t k_steps = 0;  ///< as in KernelProduct; 0: no panels
   };
-  std::vector<NamedProduct> products;  ///< [side, target, particle, hole]; side 0 is left if there are two
+  std::vector<NamedProduct> products;  ///< [side, target, particle, hole]; left sides come first
   struct NamedVvoo {
     bool used = false;  ///< false: the block vanishes
     PanelName name{};
@@ -55,8 +55,8 @@ struct TaskProgram {
 /// for all sets, so it is the faster one for two sets, also if all denominators are shifts.
 inline EnergyKind energy_kind(const Problem& problem) {
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
-  const bool several_sets = adapted && problem.two_sided() && problem.left_sets() > 1;
-  if (!problem.has_shifts_only() || several_sets) return EnergyKind::quotients;
+  const bool several_sets = adapted && problem.two_sided() && problem.sets_end(0) > 1;
+  if (!problem.has_shifts_only() || several_sets || problem.second_left) return EnergyKind::quotients;
   return problem.two_sided() ? EnergyKind::two_sides : EnergyKind::one_side;
 }
 

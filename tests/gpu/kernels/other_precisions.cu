@@ -10,8 +10,8 @@ template <typename Precision>
 Kernel energies_in() {
   using Config = FmaIn<Precision>;
   return describe_kernel<Config>(Precision::name, [](SpinFormulation formulation, EnergyKind) {
-    return formulation == SpinFormulation::spin_adapted ? kernel_function<SpinAdaptedEnergies<false, Config>>()
-                                                        : kernel_function<SpinOrbitalEnergies<false, Config>>();
+    return formulation == SpinFormulation::spin_adapted ? kernel_function<SpinAdaptedEnergies<1, Config>>()
+                                                        : kernel_function<SpinOrbitalEnergies<1, Config>>();
   });
 }
 

@@ -15,8 +15,8 @@ Kernel stored_targets_cooperative() {
 Kernel reversed_energies() {
   using Config = Configuration<Fp64, Fma, Staging::cooperative, 2, 2, 2, 1, ReversedSchedule>;
   return describe_kernel<Config>("reversed-fma", [](SpinFormulation formulation, EnergyKind) {
-    return formulation == SpinFormulation::spin_adapted ? kernel_function<SpinAdaptedEnergies<false, Config>>()
-                                                        : kernel_function<SpinOrbitalEnergies<false, Config>>();
+    return formulation == SpinFormulation::spin_adapted ? kernel_function<SpinAdaptedEnergies<1, Config>>()
+                                                        : kernel_function<SpinOrbitalEnergies<1, Config>>();
   });
 }
 
