@@ -141,7 +141,7 @@ class Prediction(PlanTest):
             self.assertGreater(planned["prediction"]["memory"]["rank_bytes"], 1.5 * one["prediction"]["memory"]["rank_bytes"])
         self.assertNotIn("dressing", one["prediction"])
         self.assert_usage(*SIZES, "--method", "t,2t", saying="share no side")
-        self.assert_usage(*SIZES, "--method", "ct", "--naux", 90, saying="need whole integrals")
+        self.assert_usage(*SIZES, "--method", "ct", "--naux", 90, saying="whole integrals only")
 
     def test_it_says_what_semicanonical_orbitals_take(self):
         planned, text = self.plan(CARBENE, "--gpus", 0)
