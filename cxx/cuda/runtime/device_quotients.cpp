@@ -68,8 +68,8 @@ void DeviceQuotients::upload(const Problem& problem, const TileSpace& space) {
       first + p,
       terms_at(same),
       terms_at(opposite),
-      x.holes,
-      x.particles,
+      static_cast<std::int32_t>(x.holes),
+      static_cast<std::int32_t>(x.particles),
       static_cast<std::int32_t>(space.orbitals(OrbitalClass::hole_alpha) + space.orbitals(OrbitalClass::hole_beta))};
 }
 

@@ -130,7 +130,7 @@ struct DeviceTables {
   const double* h;       ///< [i]; null: there are no tables
   const double* p;       ///< [a]
   Terms same, opposite;  ///< of equal and of opposite spins; null as in TripleDenominators
-  std::int64_t holes, particles;
+  std::int32_t holes, particles;  ///< so few that the number of a pair has 32 bits
   std::int32_t first_particle;  ///< number of the first particle among the orbitals of the space
 };
 

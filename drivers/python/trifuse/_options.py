@@ -26,7 +26,7 @@ class Options(TypedDict, total=False):
     """Options of a run.
 
     method
-        t (default), ct, cr-t, 2t, cr-cc23, reg-t or reg-gf-t, or several of them that have the same sides, for example
+        t (default), ct, cr-t, 2t, cr-cc23, reg-t or reg-gf-t, or several of them that share a side, for example
         ["ct", "cr-t"]: drivers/docs/methods.md lists their energies and the arrays that each needs. One run computes all of them.
     omega2
         One value or several values, hartree. One run computes all of them.
