@@ -114,9 +114,10 @@ constexpr unsigned program = CalculationOption::program, routine = program | Cal
 constexpr unsigned symbols = routine | CalculationOption::nwchem_symbols, each_rank = CalculationOption::each_rank;
 
 constexpr std::array table = {
-    row<&O::methods>("method", Kind::word,
-                     "Triples methods, one or a list of some that share a side, for example ct,cr-t,cr-cc23; default: t",
-                     {.most_values = method_names.size(), .words = method_names}, program),
+    row<&O::methods>(
+        "method", Kind::word,
+        "Triples methods, one or a list of some that share a side, for example ct,cr-t,cr-cc23; default: t",
+        {.most_values = method_names.size(), .words = method_names}, program),
     row<&O::omega2>("omega2", Kind::real,
                     "Values of omega2 in hartree, for example 0,0.1,0.2; default: that of --left, else 0",
                     {"values in hartree", 0.0, largest_omega2, 10000}, routine),

@@ -127,11 +127,11 @@ struct DeviceTables {
     const double* hhp;  ///< [a,i,j]
     const double* hpp;  ///< [a,b,i]
   };
-  const double* h;       ///< [i]; null: there are no tables
-  const double* p;       ///< [a]
-  Terms same, opposite;  ///< of equal and of opposite spins; null as in TripleDenominators
+  const double* h;                ///< [i]; null: there are no tables
+  const double* p;                ///< [a]
+  Terms same, opposite;           ///< of equal and of opposite spins; null as in TripleDenominators
   std::int32_t holes, particles;  ///< so few that the number of a pair has 32 bits
-  std::int32_t first_particle;  ///< number of the first particle among the orbitals of the space
+  std::int32_t first_particle;    ///< number of the first particle among the orbitals of the space
 };
 
 /// The argument of a kernel.
