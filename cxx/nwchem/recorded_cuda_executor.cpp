@@ -120,8 +120,8 @@ void RecordedCudaExecutor::check_fits(const RecordedTask& task) {
   }
   std::array<int, 9> calls{};
   for (const RecordedTask::Singles& one : task.singles()) {
-    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] <= sets_of_shifts) continue;
-    throw DeviceMemoryError(fmt::format("A task calls a kernel of the singles more than {} times.", sets_of_shifts));
+    if (++calls[static_cast<std::size_t>(one.term->particle * 3 + one.term->hole)] <= sets_of_one_left) continue;
+    throw DeviceMemoryError(fmt::format("A task calls a kernel of the singles more than {} times.", sets_of_one_left));
   }
 }
 
@@ -256,7 +256,7 @@ Energies RecordedCudaExecutor::execute(const RecordedTask& task, double weight,
   list_ = {};
   vvoo_.clear();
   const std::int64_t orbitals = data.offset[5] + data.extent[5];
-  ov_tensors_.reserve(static_cast<std::size_t>(sets_of_shifts * orbitals * orbitals));
+  ov_tensors_.reserve(static_cast<std::size_t>(sets_of_one_left * orbitals * orbitals));
   list_products(task);
   list_singles(task, data);
   const KernelParameters parameters = pack(task, data, eps);

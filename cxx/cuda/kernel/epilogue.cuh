@@ -14,8 +14,7 @@
 ///
 ///     using Config                       the Configuration of the kernel
 ///     formulation                        the SpinFormulation of its targets
-///     sides(parameters)                  how many sides a CTA tile has
-///     targets_per_side                   how many targets each side has at most
+///     sides, targets_per_side            how many targets a CTA tile has at most
 ///     reads_vvoo                         true: with bulk staging, warps load the vvoo blocks of each set
 ///     finish_target(parameters, stages, sums, target)
 ///                                        called after the last product of each target, 0..sides*targets_per_side-1
@@ -68,23 +67,16 @@ __device__ __forceinline__ double warp_sum(double x) {
   return x;
 }
 
-/// The number of sides of an epilogue that reads it from the parameters.
-inline constexpr int any_sides = 0;
-
 /// The common part of epilogues that spill targets to scratch and write sums for each omega2. An object belongs to one
 /// lane. Each lane adds up its own elements, then each warp adds up its lanes. Another kernel adds up the warps in a
 /// fixed order, so energies have the same bits in every run.
-///
-/// `sides_`: number of sides, 1 or 2; `any_sides`: the number of KernelParameters. Left sides come first.
 template <SpinFormulation formulation_, int sides_, typename ConfigT>
 class WarpEpilogue {
  public:
   using Config = ConfigT;
   static constexpr SpinFormulation formulation = formulation_;
   static constexpr int targets_per_side = trifuse::targets_per_side(formulation);
-  static __device__ __forceinline__ int sides(const KernelParameters& parameters) {
-    return sides_ == any_sides ? parameters.sides : sides_;
-  }
+  static constexpr int sides = sides_;  ///< left sides come first
   static constexpr bool keeps_target = false;
 
   /// Spills a finished target to scratch: each thread its own accumulators. They stay in the L2 cache until the
@@ -103,7 +95,7 @@ class WarpEpilogue {
   }
 
  protected:
-  static constexpr bool two_sided = sides_ == 2;
+  static constexpr bool two_sided = sides == 2;
   static constexpr int threads = Config::warps * 32;
   static constexpr int numbers_per_target = Config::accumulators * threads;
   using Number = typename Accumulators<Config>::Number;
@@ -123,17 +115,13 @@ class WarpEpilogue {
     elements_.find_summed(warp);
   }
 
-  /// Returns the number of left sides, which is that of the right side.
-  __device__ __forceinline__ int left_sides() const {
-    return sides(parameters_) - 1;
-  }
-  /// Returns the number of the first set of S of a left side, and that of the set of C3; -1 if there is none.
+  /// Returns the number of the first set of S of a left side, and the number after its last set. C3 has the set after
+  /// those of all left sides.
   __device__ __forceinline__ int first_set(int side) const {
     return side == 0 ? 0 : parameters_.sets_end[side - 1];
   }
-  __device__ __forceinline__ int c3_set() const {
-    const int set = parameters_.sets_end[left_sides() - 1];
-    return set < parameters_.sets ? set : -1;
+  __device__ __forceinline__ int sets_end(int side) const {
+    return parameters_.sets_end[side];
   }
 
   /// Adds the warp's energies of a set to its sums. Set 0 initialises the sums. `add_energies(shift, energy)` adds the
@@ -207,7 +195,7 @@ class WarpEpilogue {
   /// thread].
   static __device__ __forceinline__ Number* scratch_of_thread(const KernelParameters& parameters, int thread) {
     return static_cast<Number*>(parameters.scratch) +
-           static_cast<std::size_t>(blockIdx.x) * (targets_per_side * sides(parameters)) * numbers_per_target + thread;
+           static_cast<std::size_t>(blockIdx.x) * targets_per_side * sides * numbers_per_target + thread;
   }
 
   const KernelParameters& parameters_;

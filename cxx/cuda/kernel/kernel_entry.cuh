@@ -31,8 +31,8 @@ Kernel describe_kernel(const std::string& family,
           Config::threads,
           cta_memory<SpinFormulation::spin_orbital, Config>(),
           cta_memory<SpinFormulation::spin_adapted, Config>(),
-          cta_memory<SpinFormulation::spin_orbital, ForQuotients<Config>>(),
-          cta_memory<SpinFormulation::spin_adapted, ForQuotients<Config>>(),
+          cta_memory<SpinFormulation::spin_orbital, WithSecondLeft<Config>>(),
+          cta_memory<SpinFormulation::spin_adapted, WithSecondLeft<Config>>(),
           function};
 }
 
@@ -42,8 +42,8 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Returns the device function of one of three epilogues.
-template <typename OneSide, typename TwoSides, typename Quotients>
+/// Returns the device function of one of four epilogues.
+template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides>
 const void* kernel_of_kind(EnergyKind kind) {
   switch (kind) {
     case EnergyKind::one_side:
@@ -51,9 +51,11 @@ const void* kernel_of_kind(EnergyKind kind) {
     case EnergyKind::two_sides:
       return kernel_function<TwoSides>();
     case EnergyKind::quotients:
+      return kernel_function<Quotients>();
+    case EnergyKind::quotients_of_three_sides:
       break;
   }
-  return kernel_function<Quotients>();
+  return kernel_function<QuotientsOfThreeSides>();
 }
 
 /// Describes the kernels of a configuration that compute energies. The file that instantiates this template
@@ -64,9 +66,9 @@ Kernel kernel_of() {
   return describe_kernel<Config>(family, [](SpinFormulation formulation, EnergyKind kind) {
     return formulation == SpinFormulation::spin_adapted
                ? kernel_of_kind<SpinAdaptedEnergies<1, Config>, SpinAdaptedEnergies<2, Config>,
-                                SpinAdaptedQuotients<ForQuotients<Config>>>(kind)
+                                SpinAdaptedQuotients<2, Config>, SpinAdaptedQuotients<3, WithSecondLeft<Config>>>(kind)
                : kernel_of_kind<SpinOrbitalEnergies<1, Config>, SpinOrbitalEnergies<2, Config>,
-                                SpinOrbitalQuotients<ForQuotients<Config>>>(kind);
+                                SpinOrbitalQuotients<2, Config>, SpinOrbitalQuotients<3, WithSecondLeft<Config>>>(kind);
   });
 }
 

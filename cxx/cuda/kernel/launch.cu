@@ -123,7 +123,7 @@ bool runs_on(const Kernel& kernel, int capability, int shared_bytes) {
       kernel.exact_architecture ? capability == kernel.architecture : capability >= kernel.architecture;
   const auto fits = [&](const CtaMemory& of) { return of.dynamic_shared + of.static_shared <= shared_bytes; };
   return architecture && fits(kernel.spin_orbital) && fits(kernel.spin_adapted) &&
-         fits(kernel.spin_orbital_quotients) && fits(kernel.spin_adapted_quotients);
+         fits(kernel.spin_orbital_of_three_sides) && fits(kernel.spin_adapted_of_three_sides);
 }
 
 void set_dynamic_shared_limit(const Kernel& kernel, SpinFormulation formulation, EnergyKind kind) {

@@ -25,18 +25,18 @@ struct Kernel {
   int architecture;         ///< least compute capability, e.g. 900 for 9.0
   bool exact_architecture;  ///< true if the machine code runs on this compute capability only
   Shape shape;
-  int threads;                                               ///< number of threads of a CTA
-  CtaMemory spin_orbital, spin_adapted;                      ///< of kernels for quotients by Delta - 3 omega2
-  CtaMemory spin_orbital_quotients, spin_adapted_quotients;  ///< of kernels for any quotients
+  int threads;  ///< number of threads of a CTA
+  CtaMemory spin_orbital, spin_adapted;
+  CtaMemory spin_orbital_of_three_sides, spin_adapted_of_three_sides;
   /// Returns the device function.
   const void* (*function)(SpinFormulation formulation, EnergyKind kind);
 
   /// Returns the precision of the kernel's operands, as users name it.
   Precision precision() const { return precision_of(shape.format); }
   const CtaMemory& memory(SpinFormulation formulation, EnergyKind kind) const {
-    if (formulation == SpinFormulation::spin_adapted)
-      return kind == EnergyKind::quotients ? spin_adapted_quotients : spin_adapted;
-    return kind == EnergyKind::quotients ? spin_orbital_quotients : spin_orbital;
+    const bool three = kind == EnergyKind::quotients_of_three_sides;
+    if (formulation == SpinFormulation::spin_adapted) return three ? spin_adapted_of_three_sides : spin_adapted;
+    return three ? spin_orbital_of_three_sides : spin_orbital;
   }
 };
 

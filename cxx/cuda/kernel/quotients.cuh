@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/kernel/epilogue.cuh"
+#include "cxx/cuda/kernel/table_denominators.cuh"
 #include "cxx/triples/quotient.hpp"
 
 /// What the epilogues for any quotients have in common.
@@ -19,61 +20,9 @@ struct ElementGroup {
   int half;
 };
 
-/// Number of the values of RightFactor.
-inline constexpr int right_factors = 3;
-
-/// Which of at most `quotients_at_once` quotients have a left side and a right factor. So a lane need not read all
-/// quotients for each of its elements.
-class QuotientMasks {
- public:
-  __device__ __forceinline__ QuotientMasks(const Quotient* quotients, int count) {
-#pragma unroll 1
-    for (int q = 0; q < count; ++q) {
-      const Quotient x = quotients[q];
-      const int kind =
-          x.of_tables() ? 1 + static_cast<int>(x.denominator) - static_cast<int>(Denominator::one_body) : 0;
-      const std::uint32_t bit = 1u << (quotients_at_once * kind + q);
-#pragma unroll
-      for (int n = 0; n < max_left_sides; ++n)
-#pragma unroll
-        for (int f = 0; f < right_factors; ++f)
-          masks_[n][f] |= x.left == left_side(n) && static_cast<int>(x.right) == f ? bit : 0;
-    }
-  }
-  /// Returns all masks of a left side and a right factor in one number; 0 if there are no such quotients.
-  __device__ __forceinline__ std::uint32_t of(int side, int factor) const {
-    const auto pick = [&](int n) { return factor == 0 ? masks_[n][0] : factor == 1 ? masks_[n][1] : masks_[n][2]; };
-    return side == 0 ? pick(0) : pick(1);
-  }
-  /// Returns a number with the bits of the quotients whose denominators are no sums of tables.
-  static __device__ __forceinline__ std::uint32_t without_tables(std::uint32_t masks) {
-    return masks & all;
-  }
-  /// Returns a number with the bits of the quotients with tables of a method; 0, 1, 2: one_body, two_body, three_body.
-  static __device__ __forceinline__ std::uint32_t of_tables(std::uint32_t masks, int method) {
-    return masks >> quotients_at_once * (method + 1) & all;
-  }
-  /// Returns true if there are quotients with tables of this method or of a later one.
-  static __device__ __forceinline__ bool any_from(std::uint32_t masks, int method) {
-    return masks >> quotients_at_once * (method + 1) != 0;
-  }
-
- private:
-  static constexpr std::uint32_t all = (1u << quotients_at_once) - 1;
-  static_assert(4 * quotients_at_once <= 32);
-  std::uint32_t masks_[max_left_sides][right_factors] = {};
-};
-
-/// Calls `use(n)` for each bit n of a mask that is 1.
-template <typename Use>
-__device__ __forceinline__ void for_each_bit(std::uint32_t mask, Use use) {
-#pragma unroll 1
-  for (; mask != 0; mask &= mask - 1) use(__ffs(static_cast<int>(mask)) - 1);
-}
-
 /// Computes the sums of all quotients of a CTA tile. `epilogue`: made of WarpEpilogue; its function
 ///
-///     add_elements(group, quotients, masks, energies)
+///     add_elements(group, quotients, count, energies)
 ///
 /// adds the energies of a group to `energies` [quotient, sum].
 template <int sums_count, typename Epilogue>
@@ -85,7 +34,6 @@ __device__ __forceinline__ void write_sums_of_quotients(const Epilogue& epilogue
     const int count = min(quotients_at_once, parameters.omega2_count - first);
     double energies[quotients_at_once][sums_count] = {};
     if (epilogue.is_active()) {
-      const QuotientMasks masks(parameters.quotients + first, count);
 #pragma unroll 1
       for (int n = 0; n < Config::accumulators / elements_at_once; ++n) {
         ElementGroup group;
@@ -100,12 +48,75 @@ __device__ __forceinline__ void write_sums_of_quotients(const Epilogue& epilogue
           group.weight[e] = epilogue.weight_of(group.a[e], group.b[e], group.c[e], group.half);
           any = any || group.weight[e] != 0.0;
         }
-        if (__any_sync(~0u, any)) epilogue.add_elements(group, parameters.quotients + first, masks, energies);
+        if (__any_sync(~0u, any)) epilogue.add_elements(group, parameters.quotients + first, count, energies);
       }
     }
 #pragma unroll 1
     for (int q = 0; q < count; ++q, out += Config::warps * sums_count) {
       epilogue.template write_sums_of_omega2<sums_count>(out, 0, energies[q]);
+    }
+  }
+}
+
+/// The quotients of a left side, among `quotients` [count]. `sides`: number of sides; if it is 2, they have all the
+/// same left side.
+template <int sides>
+struct QuotientsOfSide {
+  const Quotient* quotients;
+  int count;
+  Side side;
+  __device__ __forceinline__ bool has(const Quotient& quotient) const { return sides == 2 || quotient.left == side; }
+};
+
+/// Returns the right factor of a quotient. `left`: D of its left side.
+template <typename Factor>
+__device__ __forceinline__ const Factor& right_factor(const Quotient& quotient, const Factor& connected,
+                                                      const Factor& disconnected, const Factor& left) {
+  return quotient.right == RightFactor::connected      ? connected
+         : quotient.right == RightFactor::disconnected ? disconnected
+                                                       : left;
+}
+
+/// Calls `use(quotient, number)` for each quotient whose denominators are no sums of tables. Returns true if there are
+/// others.
+template <int sides, typename Use>
+__device__ __forceinline__ bool for_quotients_without_tables(const QuotientsOfSide<sides>& of, Use use) {
+  bool any_tables = false;
+#pragma unroll 1
+  for (int q = 0; q < of.count; ++q) {
+    const Quotient quotient = of.quotients[q];
+    if (!of.has(quotient)) continue;
+    if (quotient.of_tables()) {
+      any_tables = true;
+    } else {
+      use(quotient, q);
+    }
+  }
+  return any_tables;
+}
+
+/// Calls `use(quotient, number)` for each quotient whose denominators are sums of tables, in the order of the methods.
+/// `denominators`: SpinOrbitalDenominator or SpinAdaptedDenominators; it has the terms of the method in each call.
+template <int sides, typename Denominators, typename Use>
+__device__ __forceinline__ void for_quotients_of_tables(Denominators& denominators, const QuotientsOfSide<sides>& of,
+                                                        Use use) {
+  // Negative for a quotient of another side or without tables.
+  const auto method_of = [&](int q) {
+    const Quotient quotient = of.quotients[q];
+    const bool wanted = of.has(quotient) && quotient.of_tables();
+    return wanted ? static_cast<int>(quotient.denominator) - static_cast<int>(Denominator::one_body) : -1;
+  };
+  int last = -1;
+#pragma unroll 1
+  for (int q = 0; q < of.count; ++q) last = max(last, method_of(q));
+    // One copy of the code of `use` for all methods.
+#pragma unroll 1
+  for (int m = 0; m <= last; ++m) {
+    if (m == 1) denominators.add_two_body();
+    if (m == 2) denominators.add_three_body();
+#pragma unroll 1
+    for (int q = 0; q < of.count; ++q) {
+      if (method_of(q) == m) use(of.quotients[q], q);
     }
   }
 }

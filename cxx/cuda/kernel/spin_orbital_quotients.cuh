@@ -6,11 +6,11 @@
 
 namespace trifuse::gpu {
 
-/// The epilogue of the spin-orbital form for any quotients. Its sums are those of SpinOrbitalEnergies, for each
-/// quotient. It reads the vvoo blocks from device memory.
-template <typename ConfigT>
-class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, any_sides, ConfigT> {
-  using Base = WarpEpilogue<SpinFormulation::spin_orbital, any_sides, ConfigT>;
+/// The epilogue of the spin-orbital form for any quotients, with two or three sides. Its sums are those of
+/// SpinOrbitalEnergies, for each quotient. It reads the vvoo blocks from device memory.
+template <int sides_, typename ConfigT>
+class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, sides_, ConfigT> {
+  using Base = WarpEpilogue<SpinFormulation::spin_orbital, sides_, ConfigT>;
   using Base::elements_, Base::numbers_per_target, Base::parameters_, Base::scratch_, Base::threads, Base::vvoo_offset;
   using typename Base::Elements;
   static constexpr int sums_count = spin_orbital_sums;
@@ -26,18 +26,16 @@ class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, 
   }
 
   /// See write_sums_of_quotients().
-  __device__ __forceinline__ void add_elements(const ElementGroup& x, const Quotient* quotients,
-                                               const QuotientMasks& masks,
+  __device__ __forceinline__ void add_elements(const ElementGroup& x, const Quotient* quotients, int count,
                                                double (&energies)[quotients_at_once][sums_count]) const {
 #pragma unroll
     for (int e = 0; e < elements_at_once; ++e)
-      add_element(x.a[e], x.b[e], x.c[e], x.half, x.weight[e], quotients, masks, energies);
+      add_element(x.a[e], x.b[e], x.c[e], x.half, x.weight[e], quotients, count, energies);
   }
 
  private:
   __device__ __forceinline__ void add_element(int a, int b, int c, int half, double weight, const Quotient* quotients,
-                                              const QuotientMasks& masks,
-                                              double (&energies)[quotients_at_once][sums_count]) const {
+                                              int count, double (&energies)[quotients_at_once][sums_count]) const {
     const bool used = weight != 0.0;
     // D of elements that do not contribute may be NaN or infinite. D has the sign `final_sign`.
     constexpr double sign = final_sign<typename Config::Schedule>;
@@ -45,41 +43,32 @@ class SpinOrbitalQuotients : public WarpEpilogue<SpinFormulation::spin_orbital, 
       const double d = scratch_[(side * Config::accumulators + Elements::index(a, b, c, half)) * threads];
       return used ? sign * d : 0.0;
     };
-    const int left_sides = this->left_sides(), c3_set = this->c3_set();
+    constexpr int left_sides = sides_ - 1;
+    const int c3_set = this->sets_end(left_sides - 1);
     const double right = read(left_sides);
-    const double c3 = c3_set >= 0 ? singles_of(c3_set, a, b, c, half) : 0.0;
+    const double c3 = parameters_.sets > c3_set ? singles_of(c3_set, a, b, c, half) : 0.0;
 #pragma unroll 1
     for (int side = 0; side < left_sides; ++side) {
-      std::uint32_t wanted = 0;
-#pragma unroll
-      for (int factor = 0; factor < right_factors; ++factor) wanted |= masks.of(side, factor);
-      if (wanted == 0) continue;
       const double left = read(side);
       double singles = 0.0;
 #pragma unroll 1
-      for (int set = this->first_set(side); set < parameters_.sets_end[side]; ++set)
+      for (int set = this->first_set(side); set < this->sets_end(side); ++set)
         singles += singles_of(set, a, b, c, half);
-      const auto add = [&](RightFactor of, int q, double inverse) {
-        const double right_factor = of == RightFactor::connected ? right : of == RightFactor::disconnected ? c3 : left;
-        const double factor = weight * inverse * right_factor;
+      const auto add = [&](const Quotient& quotient, int q, double inverse) {
+        const double factor = weight * inverse * right_factor(quotient, right, c3, left);
         const Energies sum = spin_orbital_energies(left * factor, singles * factor);
         if (used) add_multiple(energies[q], 1.0, sum);
       };
-      for_each_bit(QuotientMasks::without_tables(wanted), [&](int q) {
-        const Quotient quotient = quotients[q];
+      const QuotientsOfSide<sides_> of_side{quotients, count, left_side(side)};
+      const bool any_tables = for_quotients_without_tables(of_side, [&](const Quotient& quotient, int q) {
         const double x = static_cast<double>(this->delta(a, b, c, half)) - denominator_shift(quotient.omega2);
-        add(quotient.right, q, quotient.denominator == Denominator::one ? 1.0 : reciprocal(used ? x : 1.0));
+        add(quotient, q, quotient.denominator == Denominator::one ? 1.0 : reciprocal(used ? x : 1.0));
       });
-      if (!QuotientMasks::any_from(wanted, 0)) continue;
+      if (!any_tables || parameters_.tables.h == nullptr) continue;
       SpinOrbitalDenominator denominator(parameters_.tables, this->table_orbitals(a, b, c, half));
-      // One copy of the code that divides.
-#pragma unroll 1
-      for (int method = 0; QuotientMasks::any_from(wanted, method); ++method) {
-        if (method == 1) denominator.add_two_body();
-        if (method == 2) denominator.add_three_body();
-        const double inverse = reciprocal(used ? denominator.value : 1.0);
-        for_each_bit(QuotientMasks::of_tables(wanted, method), [&](int q) { add(quotients[q].right, q, inverse); });
-      }
+      for_quotients_of_tables(denominator, of_side, [&](const Quotient& quotient, int q) {
+        add(quotient, q, reciprocal(used ? denominator.value : 1.0));
+      });
     }
   }
 

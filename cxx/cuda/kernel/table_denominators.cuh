@@ -10,7 +10,7 @@ namespace trifuse::gpu {
 
 /// Holes i, j, k and particles a, b, c of an element, as indices of the tables.
 struct TableOrbitals {
-  std::int32_t hole[3], particle[3];
+  std::int64_t hole[3], particle[3];
 };
 
 /// Reads the elements of one kind of tables.
@@ -29,10 +29,10 @@ struct TableReader {
     return __ldg(terms.hp + x.particle[a] * tables.holes + x.hole[i]);
   }
   __device__ __forceinline__ double hhp(int i, int j, int a) const {
-    return __ldg(terms.hhp + std::int64_t{x.particle[a] * tables.holes + x.hole[i]} * tables.holes + x.hole[j]);
+    return __ldg(terms.hhp + (x.particle[a] * tables.holes + x.hole[i]) * tables.holes + x.hole[j]);
   }
   __device__ __forceinline__ double hpp(int i, int a, int b) const {
-    return __ldg(terms.hpp + std::int64_t{x.particle[a] * tables.particles + x.particle[b]} * tables.holes + x.hole[i]);
+    return __ldg(terms.hpp + (x.particle[a] * tables.particles + x.particle[b]) * tables.holes + x.hole[i]);
   }
 };
 
@@ -87,95 +87,51 @@ struct SpinAdaptedDenominators {
       : tables(of), x(orbitals), aaa(one_body_denominator(of, orbitals)) {
     for_each([&](int, int, double& sum) { sum = aaa; });
   }
-  /// A pair has equal spins if beta is outside, or if both of its orbitals have beta.
   __device__ __forceinline__ void add_two_body() {
     const TableReader same{tables, tables.same, x}, opposite{tables, tables.opposite, x};
-    double of_same = 0.0, of_all = 0.0, of_hole[3], of_particle[3];
-    double change[3][3];  // [particle, hole] from equal to opposite spins
-    for_each_pair([&](int y, int z, int other) {
-      const double hh = same.hh(y, z), pp = same.pp(y, z), hh_other = opposite.hh(y, z), pp_other = opposite.pp(y, z);
-      of_same += hh + pp;
-      of_all += hh_other + pp_other;
-      of_hole[other] = hh - hh_other;
-      of_particle[other] = pp - pp_other;
-    });
-#pragma unroll
-    for (int q = 0; q < 3; ++q) {
+    for_each_pair([&](int y, int z, int q) {
+      const double hh[2] = {opposite.hh(y, z), same.hh(y, z)}, pp[2] = {opposite.pp(y, z), same.pp(y, z)};
+      aaa -= hh[1] + pp[1];
+      // A pair has equal spins if beta is outside.
+      for_each([&](int p, int h, double& sum) { sum -= hh[h == q ? 1 : 0] + pp[p == q ? 1 : 0]; });
 #pragma unroll
       for (int i = 0; i < 3; ++i) {
-        const double hp = same.hp(i, q);
-        change[q][i] = opposite.hp(i, q) - hp;
-        of_same += hp;
-        of_all += hp;
-        of_particle[q] += change[q][i];
-        of_hole[i] += change[q][i];
+        const double hp[2] = {opposite.hp(i, q), same.hp(i, q)};
+        aaa -= hp[1];
+        for_each([&](int p, int h, double& sum) { sum -= hp[(p == q) == (h == i) ? 1 : 0]; });
       }
-    }
-#pragma unroll
-    for (int q = 0; q < 3; ++q) of_hole[q] += of_all;
-    aaa -= of_same;
-    for_each([&](int p, int h, double& sum) { sum -= of_hole[h] + of_particle[p] - 2.0 * change[p][h]; });
+    });
   }
-  /// The three-body terms of two holes and a particle, or of two particles and a hole.
-  struct ThreeBody {
-    double same[3][3], by_first[3][3], by_second[3][3];  ///< [position outside the pair, position of the single one]
-  };
-  __device__ __forceinline__ ThreeBody of_two_holes() const {
+  __device__ __forceinline__ void add_three_body() {
     const TableReader same{tables, tables.same, x}, opposite{tables, tables.opposite, x};
-    ThreeBody terms;
     for_each_pair([&](int y, int z, int other) {
 #pragma unroll
       for (int q = 0; q < 3; ++q) {
-        terms.same[other][q] = same.hhp(y, z, q);
-        terms.by_first[other][q] = opposite.hhp(y, z, q);
-        terms.by_second[other][q] = opposite.hhp(z, y, q);
+        // Holes y, z and particle q.
+        const double hhp = same.hhp(y, z, q), of_y = opposite.hhp(y, z, q), of_z = opposite.hhp(z, y, q);
+        aaa += hhp;
+        for_each([&](int p, int h, double& sum) {
+          if (h == other && p != q) sum += hhp;  // all alpha
+          if (h == z && p != q) sum += of_y;     // y and q alpha
+          if (h == y && p == q) sum += of_y;     // y and q beta
+          if (h == y && p != q) sum += of_z;
+          if (h == z && p == q) sum += of_z;
+        });
+        // Particles y, z and hole q.
+        const double hpp = same.hpp(q, y, z), by_y = opposite.hpp(q, y, z), by_z = opposite.hpp(q, z, y);
+        aaa -= hpp;
+        for_each([&](int p, int h, double& sum) {
+          if (p == other && h != q) sum -= hpp;
+          if (p == z && h != q) sum -= by_y;
+          if (p == y && h == q) sum -= by_y;
+          if (p == y && h != q) sum -= by_z;
+          if (p == z && h == q) sum -= by_z;
+        });
       }
     });
-    return terms;
-  }
-  __device__ __forceinline__ ThreeBody of_two_particles() const {
-    const TableReader same{tables, tables.same, x}, opposite{tables, tables.opposite, x};
-    ThreeBody terms;
-    for_each_pair([&](int y, int z, int other) {
-#pragma unroll
-      for (int q = 0; q < 3; ++q) {
-        terms.same[other][q] = same.hpp(q, y, z);
-        terms.by_first[other][q] = opposite.hpp(q, y, z);
-        terms.by_second[other][q] = opposite.hpp(q, z, y);
-      }
-    });
-    return terms;
-  }
-  /// Adds of_two_holes().
-  __device__ __forceinline__ void add_two_holes(const ThreeBody& terms) {
-    add(
-        terms, [](double& sum, double x) { sum += x; }, [&](int p, int h) -> double& { return aab[p][h]; });
-  }
-  /// Subtracts of_two_particles().
-  __device__ __forceinline__ void subtract_two_particles(const ThreeBody& terms) {
-    add(
-        terms, [](double& sum, double x) { sum -= x; }, [&](int h, int p) -> double& { return aab[p][h]; });
   }
 
  private:
-  /// `at(single, of_pair)`: the denominator whose beta spins are at these positions among the single orbitals and
-  /// among the orbitals of pairs. An orbital of the pair has the spin of the single one, and the other one may differ.
-  template <typename Add, typename At>
-  __device__ __forceinline__ void add(const ThreeBody& terms, Add add_to, At at) {
-    for_each_pair([&](int y, int z, int other) {
-      const auto &same = terms.same[other], &by_y = terms.by_first[other], &by_z = terms.by_second[other];
-#pragma unroll
-      for (int q = 0; q < 3; ++q) {
-        add_to(aaa, same[q]);
-#pragma unroll
-        for (int p = 0; p < 3; ++p) {
-          if (p != q) add_to(at(p, other), same[q]);
-          add_to(at(p, z), p != q ? by_y[q] : by_z[q]);
-          add_to(at(p, y), p != q ? by_z[q] : by_y[q]);
-        }
-      }
-    });
-  }
   template <typename Use>
   __device__ __forceinline__ void for_each(Use use) {
 #pragma unroll

@@ -304,7 +304,7 @@ __device__ __forceinline__ void run_math_warps(const KernelParameters& parameter
       Epilogue::finish_cta_tile(parameters, stages, target);
     } else {
 #pragma unroll 1
-      for (int side = 0; side < Epilogue::sides(parameters); ++side) {
+      for (int side = 0; side < Epilogue::sides; ++side) {
         // In spin-orbital form the number of targets is known at compile time.
         int targets = Epilogue::targets_per_side == 1 ? 1 : stages.tile_data().targets;
         if constexpr (Config::group_warps > 1) targets = same_in_warp(targets);

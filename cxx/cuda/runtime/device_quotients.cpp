@@ -68,8 +68,8 @@ void DeviceQuotients::upload(const Problem& problem, const TileSpace& space) {
       first + p,
       terms_at(same),
       terms_at(opposite),
-      static_cast<std::int32_t>(x.holes),
-      static_cast<std::int32_t>(x.particles),
+      x.holes,
+      x.particles,
       static_cast<std::int32_t>(space.orbitals(OrbitalClass::hole_alpha) + space.orbitals(OrbitalClass::hole_beta))};
 }
 

@@ -45,9 +45,8 @@ enum class Staging : std::uint8_t {
   cooperative,  ///< all warps copy, in a pipeline of `stages` k-tiles
 };
 
-/// Largest numbers of sides and of sets of disconnected triples (Problem::disconnected_sets) of kernels for quotients
-/// by Delta - 3 omega2.
-inline constexpr int sides_of_shifts = 2, sets_of_shifts = max_disconnected_sets + 1;
+/// Largest number of sets of disconnected triples of kernels with one left side, see Problem::disconnected_sets().
+inline constexpr int sets_of_one_left = max_disconnected_sets + 1;
 
 /// Number of warps of a CTA that multiply. It is the same in every configuration.
 inline constexpr int math_warps = 8;
@@ -72,7 +71,7 @@ struct Configuration {
     return q == 0 ? warp_tile_a : q == 1 ? warp_tile_b : warp_tile_c;
   }
   static constexpr int stages = stages_;
-  static constexpr int sides = sides_of_shifts, sets = sets_of_shifts;  ///< largest numbers
+  static constexpr int sides = 2, sets = sets_of_one_left;  ///< largest numbers
   static constexpr int warps = math_warps;
   /// Number of math warps that multiply together. Their warp tiles follow each other along c.
   static constexpr int group_warps = std::is_same_v<Instruction, Wgmma> ? 4 : 1;
@@ -103,10 +102,9 @@ struct Configuration {
                 "pairs of particles lie inside the warp tiles of warps that multiply together");
 };
 
-/// The configuration of a kernel for any quotients. It may have a second left side, and its epilogue reads vvoo blocks
-/// from device memory.
+/// The configuration of a kernel with a second left side. Its epilogue reads vvoo blocks from device memory.
 template <typename ConfigT>
-struct ForQuotients : ConfigT {
+struct WithSecondLeft : ConfigT {
   static constexpr int sides = max_sides, sets = max_sets, vvoo_bytes = 0, read_vvoo_bytes = 0;
   static constexpr TRIFUSE_HOST_DEVICE int dynamic_shared_bytes(SpinFormulation) {
     return ConfigT::stages * ConfigT::stage_bytes;

@@ -114,7 +114,8 @@ struct WarpView {
 enum class EnergyKind : std::uint8_t {
   one_side,   ///< quotients by Delta - 3 omega2; both sides have the same operands
   two_sides,  ///< the same with two sides
-  quotients,  ///< any quotients, with two or three sides
+  quotients,  ///< any quotients, with two sides
+  quotients_of_three_sides,
 };
 
 /// The tables of TripleDenominators in device memory. Holes are the fastest indices, because the lanes of a warp have
@@ -127,11 +128,11 @@ struct DeviceTables {
     const double* hhp;  ///< [a,i,j]
     const double* hpp;  ///< [a,b,i]
   };
-  const double* h;                ///< [i]; null: there are no tables
-  const double* p;                ///< [a]
-  Terms same, opposite;           ///< of equal and of opposite spins; null as in TripleDenominators
-  std::int32_t holes, particles;  ///< so few that the number of a pair has 32 bits
-  std::int32_t first_particle;    ///< number of the first particle among the orbitals of the space
+  const double* h;       ///< [i]; null: there are no tables
+  const double* p;       ///< [a]
+  Terms same, opposite;  ///< of equal and of opposite spins; null as in TripleDenominators
+  std::int64_t holes, particles;
+  std::int32_t first_particle;  ///< number of the first particle among the orbitals of the space
 };
 
 /// The argument of a kernel.
@@ -154,7 +155,7 @@ struct KernelParameters {
   std::int32_t omega2_count;     ///< number of values in `omega2`, or of quotients
   std::int32_t sets;             ///< number of sets of disconnected triples, see Problem::disconnected_sets()
   /// [left side] number of the set after those of S of this side; see Problem::sets_end(). Only for
-  /// EnergyKind::quotients.
+  /// any quotients.
   std::int32_t sets_end[max_left_sides];
   std::int32_t sides;          ///< 1, or 2 or 3 if left and right amplitudes differ
   std::int32_t targets;        ///< number of targets of each side, see targets_per_side()

@@ -56,7 +56,8 @@ struct TaskProgram {
 inline EnergyKind energy_kind(const Problem& problem) {
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
   const bool several_sets = adapted && problem.two_sided() && problem.sets_end(0) > 1;
-  if (!problem.has_shifts_only() || several_sets || problem.second_left) return EnergyKind::quotients;
+  if (problem.second_left) return EnergyKind::quotients_of_three_sides;
+  if (!problem.has_shifts_only() || several_sets) return EnergyKind::quotients;
   return problem.two_sided() ? EnergyKind::two_sides : EnergyKind::one_side;
 }
 

@@ -12,9 +12,8 @@ class StoredTargets {
  public:
   using Config = ConfigT;
   static constexpr SpinFormulation formulation = SpinFormulation::spin_orbital;
-  static constexpr int targets_per_side = 1;
+  static constexpr int sides = 1, targets_per_side = 1;
   static constexpr bool reads_vvoo = false, keeps_target = false;
-  static __device__ __forceinline__ int sides(const KernelParameters&) { return 1; }
 
   static __device__ __forceinline__ void finish_target(const KernelParameters& parameters,
                                                        const Stages<formulation, Config>& stages,
