@@ -10,30 +10,25 @@ Distances that the file has already are not computed again. Needs PySCF and the 
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
-import os
 import pathlib
 import sys
-import time
 from typing import Any
 
 import numpy as np
 import pyscf.gto
 import pyscf.scf
 import pyscf.symm
-import trifuse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "density_fitting"))
 
 import cholesky
 import df_ccsd
+import steps
 
 # Bonds in angstrom, angles in degrees: usual values of alkanes, the same for each CH2 and CH3.
 CC, CH, CCC, HCH = 1.53, 1.095, 113.0, 107.0
 DISTANCES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.25)
-OMEGA2 = (0.1, 0.2)
 
 
 def alkane(carbons: int, stretch: float) -> list[tuple[str, np.ndarray]]:
@@ -55,23 +50,10 @@ def alkane(carbons: int, stretch: float) -> list[tuple[str, np.ndarray]]:
     return atoms
 
 
-class Times(dict[str, float]):
-    """Seconds of each step."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.last = time.time()
-
-    def done(self, step: str) -> None:
-        now = time.time()
-        self[step], self.last = round(now - self.last, 2), now
-        print(f"  {step}: {self[step]:.1f} s", flush=True)
-
-
 class Point:
     """RHF and factors at one distance, with the correlated orbitals in the order of their irreps."""
 
-    def __init__(self, xp: Any, options: argparse.Namespace, alpha: float, density: Any, times: Times) -> None:
+    def __init__(self, xp: Any, options: argparse.Namespace, alpha: float, density: Any, times: steps.Times) -> None:
         # Symmetry fixes the orbitals of degenerate pairs, on which CR-CC(2,3)_C and _D depend.
         mol = pyscf.gto.M(atom=alkane(options.carbons, alpha), basis=options.basis, symmetry=True, verbose=0, max_memory=100000)
         integrals = mol.intor("int2e", aosym="s4")
@@ -106,27 +88,15 @@ class Point:
     def inputs(self, xp: Any, t1: Any, t2: Any, tolerance: float) -> dict[str, Any]:
         """The arrays of trifuse.triples, on the host."""
         o, eps = self.o, np.diagonal(self.fock).copy()
-        b = on_host(xp, self.b)
-        return {"t1": on_host(xp, t1), "t2": on_host(xp, t2), "factors_oo": b[:, :o, :o], "factors_ov": b[:, :o, o:],
-                "factors_vv": b[:, o:, o:], "eps_occ": eps[:o], "eps_vir": eps[o:], "fock": self.fock,
+        b = steps.on_host(xp, self.b)
+        return {"t1": steps.on_host(xp, t1), "t2": steps.on_host(xp, t2), "eps_occ": eps[:o], "eps_vir": eps[o:], "fock": self.fock,
+                "factors_oo": b[:, :o, :o], "factors_ov": b[:, :o, o:], "factors_vv": b[:, o:, o:],
                 "irrep_occ": self.irreps[:o], "irrep_vir": self.irreps[o:], "scf_energy": self.energy, "convergence": tolerance}
 
 
-def on_host(xp: Any, array: Any) -> np.ndarray:
-    return array if xp is np else xp.asnumpy(array)
-
-
-def release(xp: Any) -> None:
-    """CuPy and Trifuse keep memory of the GPU for their next calls. This gives it back, because both need most of it."""
-    if xp is not np:
-        xp.get_default_memory_pool().free_all_blocks()
-        trifuse.release_memory()
-
-
-def point(xp: Any, options: argparse.Namespace, alpha: float, before: tuple[Any, ...] | None) -> tuple[dict[str, Any], tuple[Any, ...]]:
+def point(xp: Any, options: argparse.Namespace, alpha: float, before: Any) -> tuple[dict[str, Any], Any]:
     """The energies at one distance, and what the next distance starts from: the point and its amplitudes."""
-    print(f"{alpha} times the bond", flush=True)
-    times = Times()
+    times = steps.Times()
     new = Point(xp, options, alpha, before[0].density if before else None, times)
     o, tolerance = new.o, options.tolerance
     start = new.amplitudes_of(xp, *before) if before else None
@@ -138,66 +108,34 @@ def point(xp: Any, options: argparse.Namespace, alpha: float, before: tuple[Any,
     def solved(omega2: float, start: Any) -> tuple[Any, Any, float]:
         return df_ccsd.ccsd(xp, new.fock, new.b, o, tolerance, 100, report, omega2, start)
 
+    def as_left(amplitudes: tuple[Any, ...]) -> dict[str, np.ndarray]:
+        return {name: steps.on_host(xp, x) for name, x in zip(("t1", "t2"), amplitudes)}
+
     t1, t2, correlation = solved(0.0, start)
-    facts = {"alpha": alpha, "R(CC)": alpha * CC, "E(RHF)": new.energy, "E(CCSD)": new.energy + correlation,
-             "max |t1|": float(abs(t1).max()), "max |t2|": float(abs(t2).max())}
     times.done("CCSD")
-    inputs = new.inputs(xp, t1, t2, tolerance) | {"correlation_energy": correlation}
-    left = df_ccsd.solve_lambda(xp, new.fock, new.b, o, t1, t2, tolerance, 100, report)
-    lambda_amplitudes = dict(zip(("t1", "t2"), (on_host(xp, x) for x in left)))
+    left = as_left(df_ccsd.solve_lambda(xp, new.fock, new.b, o, t1, t2, tolerance, 100, report))
     times.done("Lambda")
-    corrections: dict[str, float] = {}
-
-    def triples(step: str, **arguments: Any) -> None:
-        release(xp)
-        result = trifuse.triples(**inputs, device="cuda" if options.gpu else "cpu", **arguments)
-        for e in result.energies:
-            corrections[e.method + (f", ω² = {e.omega2:g}" if e.omega2 else "")] = e.e_t
-        release(xp)
-        times.done(step)
-
-    del left
+    triples = steps.Triples(xp, new.inputs(xp, t1, t2, tolerance) | {"correlation_energy": correlation}, times)
     triples("CCSD(T)")
-    triples("CR-CC(2,3)", method=["2t", "cr-cc23"], left=lambda_amplitudes, left_kind="lambda")
+    triples("CR-CC(2,3)", method=["2t", "cr-cc23"], left=left, left_kind="lambda")
     for omega2 in options.omega2:
-        regularised = [on_host(xp, x) for x in solved(omega2, (t1, t2))[:2]]
+        left = as_left(solved(omega2, (t1, t2))[:2])
         times.done(f"regularised CCSD, ω² = {omega2:g}")
-        triples(f"Reg-CCSD(T), ω² = {omega2:g}", method="reg-t", left=dict(zip(("t1", "t2"), regularised)), left_kind="reg-ccsd",
-                left_omega2=omega2)
-    print("".join(f"  {name}: {facts['E(CCSD)'] + e_t:.6f} Eh\n" for name, e_t in corrections.items()), flush=True)
-    facts |= {"corrections": corrections, "factors": len(new.b), "seconds": dict(times)}
-    return facts, (new, t1, t2)
-
-
-def devices(xp: Any) -> str:
-    cores = f"{len(os.sched_getaffinity(0))} cores"
-    return cores if xp is np else f"one {xp.cuda.runtime.getDeviceProperties(0)['name'].decode()} and {cores}"
+        triples(f"Reg-CCSD(T), ω² = {omega2:g}", method="reg-t", left=left, left_kind="reg-ccsd", left_omega2=omega2)
+    energies = {"R(CC)": alpha * CC, "E(RHF)": new.energy, "E(CCSD)": new.energy + correlation, "corrections": triples.corrections,
+                "max |t1|": float(abs(t1).max()), "max |t2|": float(abs(t2).max()), "factors": len(new.b), "seconds": dict(times)}
+    return energies, (new, t1, t2)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = steps.parser(__doc__.splitlines()[0], HERE / "stretch.json", "6-311g", (0.1, 0.2))
     parser.add_argument("distances", type=float, nargs="*", default=DISTANCES, help="in units of 1.53 angstrom")
     parser.add_argument("--carbons", type=int, default=12, help="an even number (default: 12)")
-    parser.add_argument("--basis", default="6-311g")
-    parser.add_argument("--gpu", action="store_true", help="compute on a GPU; needs CuPy")
-    parser.add_argument("--omega2", type=float, nargs="*", default=OMEGA2, help="of Reg-CCSD(T), hartree")
-    parser.add_argument("--threshold", type=float, default=1e-6, help="of the factors, hartree")
-    parser.add_argument("--tolerance", type=float, default=1e-6, help="largest norm of the change of the amplitudes")
-    parser.add_argument("--verbose", action="store_true", help="print every cycle")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=HERE / "stretch.json")
     options = parser.parse_args()
-    xp: Any = importlib.import_module("cupy") if options.gpu else np
-    report: dict[str, Any] = {"molecule": f"C{options.carbons}H{2 * options.carbons + 2}", "basis": options.basis,
-                              "frozen orbitals": options.carbons, "computed on": devices(xp), "units": "hartree, angstrom, seconds", "points": []}
-    if options.output.exists():
-        report = json.loads(options.output.read_text(encoding="utf-8"))
-    before = None
-    for alpha in options.distances:
-        if any(each["alpha"] == alpha for each in report["points"]):
-            continue
-        facts, before = point(xp, options, alpha, before)
-        report["points"] = sorted([*report["points"], facts], key=lambda each: each["alpha"])
-        options.output.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    xp = steps.array_library(options.gpu)
+    facts = {"molecule": f"C{options.carbons}H{2 * options.carbons + 2}", "basis": options.basis, "frozen orbitals": options.carbons,
+             "computed on": steps.devices(xp), "units": "hartree, angstrom, seconds"}
+    steps.compute(options.output, facts, "alpha", options.distances, lambda alpha, before: point(xp, options, alpha, before))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""The charge of the Spiro cation moves from one ring to the other: CCSD(T), Reg-CCSD(T), CCSD(cT) and CR-CCSD(T).
+
+    python3 charge_transfer.py --gpu           # 6-31G*: writes energies.json
+    python3 charge_transfer.py --basis sto-3g -o x.json      # on cores, some minutes
+
+README.md says what it shows. Points that the file has already are not computed again. Needs PySCF and the Python package of
+Trifuse; with --gpu also CuPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+from typing import Any
+
+import numpy as np
+import pyscf.gto
+import pyscf.scf
+import pyscf.symm
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "density_fitting"))
+
+import cholesky
+import df_uccsd
+import steps
+
+# The reaction coordinate: -1/2 is the geometry of spiro.xyz, whose ring at z > 0 has the charge; 1/2 is its mirror image. At 0 there
+# are two solutions: the charge stays on its ring, or it is on both.
+COORDINATES = (-0.5, -0.25, 0.0, "0, delocalised")
+SPINS = "ab"
+
+
+def geometry(coordinate: float, path: pathlib.Path = HERE / "spiro.xyz") -> list[tuple[str, np.ndarray]]:
+    """Atoms on the straight line between spiro.xyz and its mirror image, in angstrom."""
+    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()[2:]]
+    positions = np.array([[float(x) for x in line[1:4]] for line in lines])
+    image = positions[:, (1, 0, 2)] * (1, 1, -1)  # exchanges the rings
+    partners = [int(np.linalg.norm(image - each, axis=1).argmin()) for each in positions]
+    mixed = (0.5 - coordinate) * positions + (0.5 + coordinate) * image[partners]
+    return [(line[0], position) for line, position in zip(lines, mixed)]
+
+
+class Radical:
+    """ROHF and factors of a radical, with semicanonical orbitals of both spins in the order of their irreps."""
+
+    def __init__(self, xp: Any, mol: Any, frozen: int, density: Any, threshold: float, times: steps.Times) -> None:
+        integrals = mol.intor("int2e", aosym="s4")
+        times.done("integrals")
+        if density is None:
+            density = ionised(mol, integrals)
+        mf = pyscf.scf.ROHF(mol).set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200, _eri=integrals)
+        mf.kernel(dm0=density)
+        if not mf.converged:
+            sys.exit("charge_transfer.py: the ROHF did not converge.")
+        self.energy, self.density = float(mf.e_tot), mf.make_rdm1()
+        times.done("ROHF")
+
+        irreps = pyscf.symm.label_orb_symm(mol, mol.irrep_id, mol.symm_orb, mf.mo_coeff) % 10
+        order = np.argsort(-mf.mo_occ, kind="stable")[frozen:]
+        fock = mf.get_fock()
+        rows = cholesky.factors(xp, integrals, threshold)
+        self.o = tuple(int((mf.mo_occ > empty).sum()) - frozen for empty in (0, 1))
+        spins = [semicanonical(mf.mo_coeff[:, order], irreps[order], f, o) for f, o in zip((fock.focka, fock.fockb), self.o)]
+        self.irreps, self.fock = [each[1] for each in spins], [each[2] for each in spins]
+        # Both spins have the same space of orbitals, so the same factors, rotated.
+        first = spins[0][0]
+        b = cholesky.of_irreps(xp, cholesky.in_orbitals(xp, rows, first), self.irreps[0], threshold)
+        rotation = (first.T @ mf.get_ovlp() @ spins[1][0]) * (self.irreps[0][:, None] == self.irreps[1])
+        rotation = xp.asarray(rotation)
+        self.b = b, rotation.T @ (b @ rotation)
+        times.done("factors")
+
+    def inputs(self, xp: Any, amplitudes: tuple[Any, ...], tolerance: float) -> dict[str, Any]:
+        """The arrays of trifuse.triples, on the host."""
+        arrays: dict[str, Any] = {"scf_energy": self.energy, "convergence": tolerance} | named(xp, amplitudes)
+        for s, o, irreps, fock, b in zip(SPINS, self.o, self.irreps, self.fock, self.b):
+            b, eps = steps.on_host(xp, b), np.diagonal(fock).copy()
+            arrays |= {f"factors_oo_{s}": b[:, :o, :o], f"factors_ov_{s}": b[:, :o, o:], f"factors_vv_{s}": b[:, o:, o:],
+                       f"eps_occ_{s}": eps[:o], f"eps_vir_{s}": eps[o:], f"fock_{s}": fock,
+                       f"irrep_occ_{s}": irreps[:o], f"irrep_vir_{s}": irreps[o:]}
+        return arrays
+
+
+def ionised(mol: Any, integrals: np.ndarray) -> np.ndarray:
+    """Densities of the molecule with one more electron, without an electron of its highest orbital."""
+    more = mol.copy()
+    more.charge, more.spin = mol.charge - 1, 0
+    more.build()
+    mf = pyscf.scf.RHF(more).set(conv_tol=1e-9, _eri=integrals)
+    mf.kernel()
+    highest = mf.mo_coeff[:, mf.mo_occ > 0][:, np.argmax(mf.mo_energy[mf.mo_occ > 0])]
+    half = mf.make_rdm1() / 2
+    return np.array([half, half - np.outer(highest, highest)])
+
+
+def semicanonical(orbitals: Any, irreps: Any, fock: Any, o: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Orbitals that diagonalise the occupied and the virtual block of the Fock matrix, in the order of their irreps; these irreps;
+    and the Fock matrix of these orbitals."""
+    columns, labels = [], []
+    for space in (slice(None, o), slice(o, None)):
+        for irrep in np.unique(irreps):
+            chosen = orbitals[:, space][:, irreps[space] == irrep]
+            columns.append(chosen @ np.linalg.eigh(chosen.T @ fock @ chosen)[1])
+            labels += [irrep] * chosen.shape[1]
+    rotated, found = np.hstack(columns), np.array(labels)
+    return rotated, found, rotated.T @ fock @ rotated * (found[:, None] == found)
+
+
+def named(xp: Any, amplitudes: tuple[Any, ...]) -> dict[str, np.ndarray]:
+    return {name: steps.on_host(xp, x) for name, x in zip(("t1_a", "t1_b", "t2_aa", "t2_ab", "t2_bb"), amplitudes)}
+
+
+def energies_of(xp: Any, radical: Radical, options: argparse.Namespace, times: steps.Times) -> dict[str, Any]:
+    """CCSD and all corrections of a radical."""
+
+    def report(line: str) -> None:
+        if options.verbose:
+            print(f"    {line}", flush=True)
+
+    def solved(omega2: float, start: Any) -> tuple[tuple[Any, ...], float]:
+        return df_uccsd.ccsd(xp, radical.fock, radical.b, radical.o, options.tolerance, 100, report, omega2, start)
+
+    amplitudes, correlation = solved(0.0, None)
+    times.done("CCSD")
+    facts = {"correlation_energy": correlation, "fock_in_triples": True}
+    triples = steps.Triples(xp, radical.inputs(xp, amplitudes, options.tolerance) | facts, times)
+    triples("CCSD(T)")
+    triples("CR-CCSD(T)", method=["ct", "cr-t"])
+    for omega2 in options.omega2:
+        left = named(xp, solved(omega2, amplitudes)[0])
+        times.done(f"regularised CCSD, ω² = {omega2:g}")
+        triples(f"Reg-CCSD(T), ω² = {omega2:g}", method="reg-t", left=left, left_kind="reg-ccsd", left_omega2=omega2)
+    return {"E(ROHF)": radical.energy, "E(CCSD)": radical.energy + correlation, "corrections": triples.corrections,
+            "occupied": radical.o, "functions": len(radical.density[0]), "factors": len(radical.b[0]),
+            "max |t1|": max(float(abs(x).max()) for x in amplitudes[:2]),
+            "max |t2|": max(float(abs(x).max()) for x in amplitudes[2:]), "seconds": dict(times)}
+
+
+def point(xp: Any, options: argparse.Namespace, coordinate: Any, density: Any) -> tuple[dict[str, Any], Any]:
+    """The energies at one coordinate, and the density of its ROHF, with which the next one starts."""
+    delocalised = isinstance(coordinate, str)
+    mol = pyscf.gto.M(atom=geometry(0.0 if delocalised else coordinate), basis=options.basis, charge=1, spin=1, symmetry="C2v",
+                      verbose=0, max_memory=100000)
+    times = steps.Times()
+    frozen = sum(mol.atom_charge(a) > 2 for a in range(mol.natm))  # the 1s orbitals of C and N
+    radical = Radical(xp, mol, frozen, None if delocalised else density, options.threshold, times)
+    return energies_of(xp, radical, options, times), radical.density
+
+
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    return steps.parser(__doc__.splitlines()[0], HERE / "energies.json", "6-31g*", (0.1,)).parse_args(arguments)
+
+
+def main() -> None:
+    chosen = options()
+    xp = steps.array_library(chosen.gpu)
+    facts = {"molecule": "C13H14N2+", "basis": chosen.basis, "computed on": steps.devices(xp), "units": "hartree, seconds"}
+    steps.compute(chosen.output, facts, "coordinate", list(COORDINATES), lambda *values: point(xp, chosen, *values))
+
+
+if __name__ == "__main__":
+    main()
