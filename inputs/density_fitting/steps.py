@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import time
+import warnings
 from typing import Any, Callable
 
 import numpy as np
@@ -49,15 +50,20 @@ class Times(dict[str, float]):
 
 
 class Triples:
-    """Corrections of one point: each call adds those of a run of trifuse.triples with the same arrays."""
+    """Corrections of one point: each call adds those of a run of trifuse.triples with the same arrays, which the first one checks."""
 
-    def __init__(self, xp: Any, inputs: dict[str, Any], times: Times) -> None:
-        self.xp, self.inputs, self.times = xp, inputs, times
+    def __init__(self, xp: Any, inputs: dict[str, Any], memory: str | None, times: Times) -> None:
+        self.xp, self.times = xp, times
+        self.inputs = inputs | {"device": "cpu" if xp is np else "cuda", "memory": memory}
         self.corrections: dict[str, float] = {}
 
     def __call__(self, step: str, **arguments: Any) -> None:
         release(self.xp)
-        result = trifuse.triples(**self.inputs, device="cpu" if self.xp is np else "cuda", **arguments)
+        with warnings.catch_warnings():
+            check = not self.corrections
+            if not check:
+                warnings.simplefilter("ignore", trifuse.InputWarning)  # it says that nothing is checked
+            result = trifuse.triples(**self.inputs, **arguments, check=check)
         for e in result.energies:
             self.corrections[e.method + (f", ω² = {e.omega2:g}" if e.omega2 else "")] = e.e_t
         release(self.xp)
@@ -72,6 +78,7 @@ def parser(description: str, output: pathlib.Path, basis: str, omega2: tuple[flo
     options.add_argument("--omega2", type=float, nargs="*", default=omega2, help="of Reg-CCSD(T), hartree")
     options.add_argument("--threshold", type=float, default=1e-6, help="of the factors, hartree")
     options.add_argument("--tolerance", type=float, default=1e-6, help="largest norm of the change of the amplitudes")
+    options.add_argument("--memory", help='of the triples on the GPU, for example "20 GiB", if the GPU has other work, too')
     options.add_argument("--verbose", action="store_true", help="print every cycle of CCSD")
     options.add_argument("-o", "--output", type=pathlib.Path, default=output)
     return options

@@ -115,7 +115,7 @@ def point(xp: Any, options: argparse.Namespace, alpha: float, before: Any) -> tu
     times.done("CCSD")
     left = as_left(df_ccsd.solve_lambda(xp, new.fock, new.b, o, t1, t2, tolerance, 100, report))
     times.done("Lambda")
-    triples = steps.Triples(xp, new.inputs(xp, t1, t2, tolerance) | {"correlation_energy": correlation}, times)
+    triples = steps.Triples(xp, new.inputs(xp, t1, t2, tolerance) | {"correlation_energy": correlation}, options.memory, times)
     triples("CCSD(T)")
     triples("CR-CC(2,3)", method=["2t", "cr-cc23"], left=left, left_kind="lambda")
     for omega2 in options.omega2:

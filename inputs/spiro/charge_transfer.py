@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyscf.gto
+import pyscf.lib
 import pyscf.scf
 import pyscf.symm
 
@@ -46,20 +47,27 @@ def geometry(coordinate: float, path: pathlib.Path = HERE / "spiro.xyz") -> list
 class Radical:
     """ROHF and factors of a radical, with semicanonical orbitals of both spins in the order of their irreps."""
 
-    def __init__(self, xp: Any, mol: Any, frozen: int, density: Any, threshold: float, times: steps.Times) -> None:
+    def __init__(self, xp: Any, mol: Any, frozen: int, like: Radical | None, threshold: float, times: steps.Times) -> None:
+        """like: the same molecule in a similar geometry, whose state this one has. None: that of the ionised molecule."""
         integrals = mol.intor("int2e", aosym="s4")
         times.done("integrals")
-        if density is None:
-            density = ionised(mol, integrals)
-        mf = pyscf.scf.ROHF(mol).set(conv_tol=1e-11, conv_tol_grad=1e-7, max_cycle=200, _eri=integrals)
-        mf.kernel(dm0=density)
+        mf = pyscf.scf.ROHF(mol).set(_eri=integrals)
+        if like is None:
+            orbitals, occupations = ionised(mol, integrals)
+        else:
+            values, vectors = np.linalg.eigh(like.orbitals.T @ mf.get_ovlp() @ like.orbitals)
+            orbitals, occupations = like.orbitals @ (vectors / values**0.5) @ vectors.T, like.occupations
+        # From given orbitals, because otherwise the occupations may jump between the rings.
+        mf = mf.newton().set(conv_tol=1e-10, conv_tol_grad=1e-6, max_cycle=100)
+        mf.kernel(symmetric(mol, orbitals), occupations)
         if not mf.converged:
             sys.exit("charge_transfer.py: the ROHF did not converge.")
-        self.energy, self.density = float(mf.e_tot), mf.make_rdm1()
+        self.orbitals, self.occupations = np.array(mf.mo_coeff), mf.mo_occ
+        self.energy = float(mf.e_tot)
         times.done("ROHF")
 
         irreps = pyscf.symm.label_orb_symm(mol, mol.irrep_id, mol.symm_orb, mf.mo_coeff) % 10
-        order = np.argsort(-mf.mo_occ, kind="stable")[frozen:]
+        order = np.lexsort((mf.mo_energy, -mf.mo_occ))[frozen:]
         fock = mf.get_fock()
         rows = cholesky.factors(xp, integrals, threshold)
         self.o = tuple(int((mf.mo_occ > empty).sum()) - frozen for empty in (0, 1))
@@ -84,16 +92,21 @@ class Radical:
         return arrays
 
 
-def ionised(mol: Any, integrals: np.ndarray) -> np.ndarray:
-    """Densities of the molecule with one more electron, without an electron of its highest orbital."""
+def symmetric(mol: Any, orbitals: np.ndarray) -> Any:
+    """Orbitals with their irreps, as PySCF passes them."""
+    return pyscf.lib.tag_array(orbitals, orbsym=pyscf.symm.label_orb_symm(mol, mol.irrep_id, mol.symm_orb, orbitals))
+
+
+def ionised(mol: Any, integrals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orbitals of the molecule with one more electron, and their occupations without an electron of the highest orbital."""
     more = mol.copy()
     more.charge, more.spin = mol.charge - 1, 0
     more.build()
     mf = pyscf.scf.RHF(more).set(conv_tol=1e-9, _eri=integrals)
     mf.kernel()
-    highest = mf.mo_coeff[:, mf.mo_occ > 0][:, np.argmax(mf.mo_energy[mf.mo_occ > 0])]
-    half = mf.make_rdm1() / 2
-    return np.array([half, half - np.outer(highest, highest)])
+    occupations = np.array(mf.mo_occ)
+    occupations[np.argmax(np.where(occupations > 0, mf.mo_energy, -np.inf))] = 1
+    return np.array(mf.mo_coeff), occupations
 
 
 def semicanonical(orbitals: Any, irreps: Any, fock: Any, o: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -126,7 +139,7 @@ def energies_of(xp: Any, radical: Radical, options: argparse.Namespace, times: s
     amplitudes, correlation = solved(0.0, None)
     times.done("CCSD")
     facts = {"correlation_energy": correlation, "fock_in_triples": True}
-    triples = steps.Triples(xp, radical.inputs(xp, amplitudes, options.tolerance) | facts, times)
+    triples = steps.Triples(xp, radical.inputs(xp, amplitudes, options.tolerance) | facts, options.memory, times)
     triples("CCSD(T)")
     triples("CR-CCSD(T)", method=["ct", "cr-t"])
     for omega2 in options.omega2:
@@ -134,20 +147,20 @@ def energies_of(xp: Any, radical: Radical, options: argparse.Namespace, times: s
         times.done(f"regularised CCSD, ω² = {omega2:g}")
         triples(f"Reg-CCSD(T), ω² = {omega2:g}", method="reg-t", left=left, left_kind="reg-ccsd", left_omega2=omega2)
     return {"E(ROHF)": radical.energy, "E(CCSD)": radical.energy + correlation, "corrections": triples.corrections,
-            "occupied": radical.o, "functions": len(radical.density[0]), "factors": len(radical.b[0]),
+            "occupied": radical.o, "functions": len(radical.orbitals), "factors": len(radical.b[0]),
             "max |t1|": max(float(abs(x).max()) for x in amplitudes[:2]),
             "max |t2|": max(float(abs(x).max()) for x in amplitudes[2:]), "seconds": dict(times)}
 
 
-def point(xp: Any, options: argparse.Namespace, coordinate: Any, density: Any) -> tuple[dict[str, Any], Any]:
-    """The energies at one coordinate, and the density of its ROHF, with which the next one starts."""
+def point(xp: Any, options: argparse.Namespace, coordinate: Any, before: Radical | None) -> tuple[dict[str, Any], Radical]:
+    """The energies at one coordinate, and its ROHF, with which the next one starts."""
     delocalised = isinstance(coordinate, str)
     mol = pyscf.gto.M(atom=geometry(0.0 if delocalised else coordinate), basis=options.basis, charge=1, spin=1, symmetry="C2v",
                       verbose=0, max_memory=100000)
     times = steps.Times()
     frozen = sum(mol.atom_charge(a) > 2 for a in range(mol.natm))  # the 1s orbitals of C and N
-    radical = Radical(xp, mol, frozen, None if delocalised else density, options.threshold, times)
-    return energies_of(xp, radical, options, times), radical.density
+    radical = Radical(xp, mol, frozen, None if delocalised else before, options.threshold, times)
+    return energies_of(xp, radical, options, times), radical
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
