@@ -117,26 +117,33 @@ class Equations:
         u2 = 2 * t2 - t2.transpose(0, 1, 3, 2)
         b_u = contract("Pkc,ikac->Pia", b_ov, u2)  # one array for several terms
         r1 = f_vo.transpose(1, 0) + contract("ikac,kc->ia", u2, f_ov)
-        r1 = r1 + contract("Pic,Pac->ia", b_u, b_vv) - contract("Pki,Pka->ia", b_oo, b_u)
+        r1 += contract("Pic,Pac->ia", b_u, b_vv)
+        r1 -= contract("Pki,Pka->ia", b_oo, b_u)
 
         # A: (ai|bj) and the ladder of particles.
-        r2 = contract("Pai,Pbj->ijab", b_vo, b_vo) + traced_ladder(self.xp, t1, t2, b_ov, b_vv)
+        r2 = contract("Pai,Pbj->ijab", b_vo, b_vo)
+        r2 += traced_ladder(self.xp, t1, t2, b_ov, b_vv)
         # B: the ladder of holes.
         klij = contract("Pki,Plj->klij", b_oo, b_oo) + contract("klcd,ijcd->klij", self.ovov, t2)
-        r2 = r2 + contract("klij,klab->ijab", klij, t2)
+        r2 += contract("klij,klab->ijab", klij, t2)
         # C: rings without spin summation. The last line adds the exchange of (i,a) and (j,b) to `r`.
-        kiac = contract("Pki,Pac->kiac", b_oo, b_vv) - 0.5 * contract("kldc,liad->kiac", self.ovov, t2)
+        kiac = contract("Pki,Pac->kiac", b_oo, b_vv)
+        kiac -= 0.5 * contract("kldc,liad->kiac", self.ovov, t2)
         c = contract("kjbc,kiac->ijab", t2, kiac)
         r = -0.5 * c - c.transpose(1, 0, 2, 3)
         # D: rings with u2. (ai|kc) and exchange with the second half from b_u.
         iakc = 2 * contract("Pai,Pkc->iakc", b_vo + 0.5 * b_u.transpose(0, 2, 1), b_ov)
-        iakc = iakc - contract("Pac,Pki->iakc", b_vv, b_oo) - 0.5 * contract("ilad,lkcd->iakc", u2, self.ovov)
-        r = r + 0.5 * contract("jkbc,iakc->ijab", u2, iakc)
+        iakc -= contract("Pac,Pki->iakc", b_vv, b_oo)
+        iakc -= 0.5 * contract("ilad,lkcd->iakc", u2, self.ovov)
+        r += 0.5 * contract("jkbc,iakc->ijab", u2, iakc)
         # E: the transformed Fock matrix.
         g_vv = f_vv - contract("Pkb,Pkc->bc", b_u, b_ov)
         g_oo = f_oo + contract("Pkd,Pjd->kj", b_ov, b_u)
-        r = r + contract("ijac,bc->ijab", t2, g_vv) - contract("ikab,kj->ijab", t2, g_oo)
-        return r1, r2 + r + r.transpose(1, 0, 3, 2)
+        r += contract("ijac,bc->ijab", t2, g_vv)
+        r -= contract("ikab,kj->ijab", t2, g_oo)
+        r2 += r
+        r2 += r.transpose(1, 0, 3, 2)
+        return r1, r2
 
 
 def mean_field(left: Any, right: Any, whole: Any, traces: Any) -> Any:
