@@ -27,13 +27,10 @@ class Traced:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Traced:
-        return self + -other
+        return self.__add__(-1.0 * other)
 
     def __rsub__(self, other: Any) -> Traced:
-        return -self + other
-
-    def __neg__(self) -> Traced:
-        return -1.0 * self
+        return self.__rmul__(-1.0).__add__(other)
 
     def __rmul__(self, factor: float) -> Traced:
         return Traced(factor * self.value, [(self, lambda bar: factor * bar)])

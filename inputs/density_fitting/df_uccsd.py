@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from df_ccsd import contract, iterated, ladder, ladder_of_two
+from derivatives import contract
+from df_ccsd import iterated, ladder, ladder_of_two
 
 
 def antisymmetric(x: Any) -> Any:

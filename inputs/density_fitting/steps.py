@@ -21,7 +21,7 @@ def array_library(gpu: bool) -> Any:
 
 
 def on_host(xp: Any, array: Any) -> np.ndarray:
-    return array if xp is np else xp.asnumpy(array)
+    return np.asarray(array if xp is np else xp.asnumpy(array))
 
 
 def release(xp: Any) -> None:

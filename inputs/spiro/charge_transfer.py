@@ -62,7 +62,8 @@ class Radical:
         mf.kernel(symmetric(mol, orbitals), occupations)
         if not mf.converged:
             sys.exit("charge_transfer.py: the ROHF did not converge.")
-        self.orbitals, self.occupations = np.array(mf.mo_coeff), mf.mo_occ
+        self.orbitals: np.ndarray = np.array(mf.mo_coeff)
+        self.occupations: np.ndarray = mf.mo_occ
         self.energy = float(mf.e_tot)
         times.done("ROHF")
 
@@ -70,9 +71,9 @@ class Radical:
         order = np.lexsort((mf.mo_energy, -mf.mo_occ))[frozen:]
         fock = mf.get_fock()
         rows = cholesky.factors(xp, integrals, threshold)
-        self.o = tuple(int((mf.mo_occ > empty).sum()) - frozen for empty in (0, 1))
+        self.o = int((mf.mo_occ > 0).sum()) - frozen, int((mf.mo_occ > 1).sum()) - frozen
         spins = [semicanonical(mf.mo_coeff[:, order], irreps[order], f, o) for f, o in zip((fock.focka, fock.fockb), self.o)]
-        self.irreps, self.fock = [each[1] for each in spins], [each[2] for each in spins]
+        self.irreps, self.fock = (spins[0][1], spins[1][1]), (spins[0][2], spins[1][2])
         # Both spins have the same space of orbitals, so the same factors, rotated.
         first = spins[0][0]
         b = cholesky.of_irreps(xp, cholesky.in_orbitals(xp, rows, first), self.irreps[0], threshold)
