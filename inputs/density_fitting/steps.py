@@ -9,7 +9,7 @@ import os
 import pathlib
 import time
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import trifuse
@@ -84,7 +84,7 @@ def parser(description: str, output: pathlib.Path, basis: str, omega2: tuple[flo
     return options
 
 
-def compute(path: pathlib.Path, facts: dict[str, Any], name: str, values: list[Any], point: Callable[[Any, Any], Any]) -> None:
+def compute(path: pathlib.Path, facts: dict[str, Any], name: str, values: Sequence[Any], point: Callable[[Any, Any], Any]) -> None:
     """Writes the facts and the points at these values to a file of JSON, after each point. Leaves out those that it has.
 
     point(value, state): the energies of a point, which get the value under `name`, and what the next point starts from.

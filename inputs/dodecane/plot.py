@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Color and line of each method.
-METHODS = {"CCSD": ("#777777", "-"), "CCSD(T)": ("#c1272d", "-"), "Reg-CCSD(T), ω² = 0.1": ("#56a0d3", "-"),
-           "Reg-CCSD(T), ω² = 0.2": ("#0b4f8a", "-"), "CCSD(2)_T = CR-CC(2,3)_A": ("#e08a1e", "--"), "CR-CC(2,3)_B": ("#7a4fa3", "--"),
+METHODS = {"CCSD": ("#777777", "-"), "CCSD(T)": ("#c1272d", "-"), "Reg-CCSD(T), ω² = 0.1": ("#0b4f8a", "-"),
+           "CCSD(2)_T = CR-CC(2,3)_A": ("#e08a1e", "--"), "CR-CC(2,3)_B": ("#7a4fa3", "--"),
            "CR-CC(2,3)_C": ("#8fbf6a", "--"), "CR-CC(2,3)_D": ("#1a7f4b", "-")}
 
 

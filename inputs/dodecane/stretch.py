@@ -128,7 +128,7 @@ def point(xp: Any, options: argparse.Namespace, alpha: float, before: Any) -> tu
 
 
 def main() -> None:
-    parser = steps.parser(__doc__.splitlines()[0], HERE / "stretch.json", "6-311g", (0.1, 0.2))
+    parser = steps.parser(__doc__.splitlines()[0], HERE / "stretch.json", "6-311g", (0.1,))
     parser.add_argument("distances", type=float, nargs="*", default=DISTANCES, help="in units of 1.53 angstrom")
     parser.add_argument("--carbons", type=int, default=12, help="an even number (default: 12)")
     options = parser.parse_args()

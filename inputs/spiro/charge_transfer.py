@@ -165,14 +165,17 @@ def point(xp: Any, options: argparse.Namespace, coordinate: Any, before: Radical
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
-    return steps.parser(__doc__.splitlines()[0], HERE / "energies.json", "6-31g*", (0.1,)).parse_args(arguments)
+    parser = steps.parser(__doc__.splitlines()[0], HERE / "energies.json", "6-31g*", (0.1,))
+    parser.add_argument("--coordinates", nargs="*", default=COORDINATES, type=lambda text: text if "," in text else float(text),
+                        help=f"of these: {COORDINATES}")
+    return parser.parse_args(arguments)
 
 
 def main() -> None:
     chosen = options()
     xp = steps.array_library(chosen.gpu)
     facts = {"molecule": "C13H14N2+", "basis": chosen.basis, "computed on": steps.devices(xp), "units": "hartree, seconds"}
-    steps.compute(chosen.output, facts, "coordinate", list(COORDINATES), lambda *values: point(xp, chosen, *values))
+    steps.compute(chosen.output, facts, "coordinate", chosen.coordinates, lambda *values: point(xp, chosen, *values))
 
 
 if __name__ == "__main__":
