@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import pathlib
+import sys
 import time
 import warnings
 from typing import Any, Callable, Sequence
@@ -90,6 +91,9 @@ def compute(path: pathlib.Path, facts: dict[str, Any], name: str, values: Sequen
     point(value, state): the energies of a point, which get the value under `name`, and what the next point starts from.
     """
     report = json.loads(path.read_text(encoding="utf-8")) if path.exists() else facts | {"points": []}
+    for fact in ("molecule", "basis"):
+        if report[fact] != facts[fact]:
+            sys.exit(f"{path} has points of {report[fact]}, not of {facts[fact]}; choose another file with -o.")
     state = None
     for value in values:
         if any(each[name] == value for each in report["points"]):

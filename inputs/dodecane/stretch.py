@@ -28,7 +28,7 @@ import steps
 
 # Bonds in angstrom, angles in degrees: usual values of alkanes, the same for each CH2 and CH3.
 CC, CH, CCC, HCH = 1.53, 1.095, 113.0, 107.0
-DISTANCES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.25)
+DISTANCES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0)
 
 
 def alkane(carbons: int, stretch: float) -> list[tuple[str, np.ndarray]]:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The charge of the Spiro cation moves from one ring to the other: CCSD(T), Reg-CCSD(T), CCSD(cT) and CR-CCSD(T).
 
-    python3 charge_transfer.py --gpu           # 6-31G*: writes energies.json
-    python3 charge_transfer.py --basis sto-3g -o x.json      # on cores, some minutes
+    python3 charge_transfer.py --gpu                          # 6-31G: writes energies.json
+    python3 charge_transfer.py --basis sto-3g -o x.json       # a smaller basis, on cores
 
 README.md says what it shows. Points that the file has already are not computed again. Needs PySCF and the Python package of
 Trifuse; with --gpu also CuPy.
@@ -165,7 +165,7 @@ def point(xp: Any, options: argparse.Namespace, coordinate: Any, before: Radical
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
-    parser = steps.parser(__doc__.splitlines()[0], HERE / "energies.json", "6-31g*", (0.1,))
+    parser = steps.parser(__doc__.splitlines()[0], HERE / "energies.json", "6-31g", (0.1,))
     parser.add_argument("--coordinates", nargs="*", default=COORDINATES, type=lambda text: text if "," in text else float(text),
                         help=f"of these: {COORDINATES}")
     return parser.parse_args(arguments)
