@@ -30,7 +30,7 @@ import steps
 
 # The reaction coordinate: -1/2 is the geometry of spiro.xyz, whose ring at z > 0 has the charge; 1/2 is its mirror image. At 0 there
 # are two solutions: the charge stays on its ring, or it is on both.
-COORDINATES = (-0.5, -0.25, 0.0, "0, delocalised")
+COORDINATES: tuple[Any, ...] = (-0.5, -0.25, 0.0, "0, delocalised")
 SPINS = "ab"
 
 
@@ -44,33 +44,39 @@ def geometry(coordinate: float, path: pathlib.Path = HERE / "spiro.xyz") -> list
     return [(line[0], position) for line, position in zip(lines, mixed)]
 
 
-class Radical:
-    """ROHF and factors of a radical, with semicanonical orbitals of both spins in the order of their irreps."""
+class Reference:
+    """ROHF of a radical."""
 
-    def __init__(self, xp: Any, mol: Any, frozen: int, like: Radical | None, threshold: float, times: steps.Times) -> None:
+    def __init__(self, mol: Any, like: Reference | None, times: steps.Times) -> None:
         """like: the same molecule in a similar geometry, whose state this one has. None: that of the ionised molecule."""
-        integrals = mol.intor("int2e", aosym="s4")
+        self.mol, self.integrals = mol, mol.intor("int2e", aosym="s4")
         times.done("integrals")
-        mf = pyscf.scf.ROHF(mol).set(_eri=integrals)
+        mf = pyscf.scf.ROHF(mol).set(_eri=self.integrals)
         if like is None:
-            orbitals, occupations = ionised(mol, integrals)
+            orbitals, occupations = ionised(mol, self.integrals)
         else:
             values, vectors = np.linalg.eigh(like.orbitals.T @ mf.get_ovlp() @ like.orbitals)
             orbitals, occupations = like.orbitals @ (vectors / values**0.5) @ vectors.T, like.occupations
         # From given orbitals, because otherwise the occupations may jump between the rings.
-        mf = mf.newton().set(conv_tol=1e-10, conv_tol_grad=1e-6, max_cycle=100)
-        mf.kernel(symmetric(mol, orbitals), occupations)
-        if not mf.converged:
+        self.mf = mf.newton().set(conv_tol=1e-10, conv_tol_grad=1e-6, max_cycle=100)
+        self.mf.kernel(symmetric(mol, orbitals), occupations)
+        if not self.mf.converged:
             sys.exit("charge_transfer.py: the ROHF did not converge.")
-        self.orbitals: np.ndarray = np.array(mf.mo_coeff)
-        self.occupations: np.ndarray = mf.mo_occ
-        self.energy = float(mf.e_tot)
+        self.orbitals: np.ndarray = np.array(self.mf.mo_coeff)
+        self.occupations: np.ndarray = self.mf.mo_occ
         times.done("ROHF")
 
+
+class Radical:
+    """Factors and Fock matrices of semicanonical orbitals of both spins, in the order of their irreps, without frozen orbitals."""
+
+    def __init__(self, xp: Any, reference: Reference, frozen: int, threshold: float, times: steps.Times) -> None:
+        mol, mf = reference.mol, reference.mf
+        self.energy, self.functions = float(mf.e_tot), int(mol.nao)
         irreps = pyscf.symm.label_orb_symm(mol, mol.irrep_id, mol.symm_orb, mf.mo_coeff) % 10
         order = np.lexsort((mf.mo_energy, -mf.mo_occ))[frozen:]
         fock = mf.get_fock()
-        rows = cholesky.factors(xp, integrals, threshold)
+        rows = cholesky.factors(xp, reference.integrals, threshold)
         self.o = int((mf.mo_occ > 0).sum()) - frozen, int((mf.mo_occ > 1).sum()) - frozen
         spins = [semicanonical(mf.mo_coeff[:, order], irreps[order], f, o) for f, o in zip((fock.focka, fock.fockb), self.o)]
         self.irreps, self.fock = (spins[0][1], spins[1][1]), (spins[0][2], spins[1][2])
@@ -148,20 +154,26 @@ def energies_of(xp: Any, radical: Radical, options: argparse.Namespace, times: s
         times.done(f"regularised CCSD, ω² = {omega2:g}")
         triples(f"Reg-CCSD(T), ω² = {omega2:g}", method="reg-t", left=left, left_kind="reg-ccsd", left_omega2=omega2)
     return {"E(ROHF)": radical.energy, "E(CCSD)": radical.energy + correlation, "corrections": triples.corrections,
-            "occupied": radical.o, "functions": len(radical.orbitals), "factors": len(radical.b[0]),
+            "occupied": radical.o, "functions": radical.functions, "factors": len(radical.b[0]),
             "max |t1|": max(float(abs(x).max()) for x in amplitudes[:2]),
             "max |t2|": max(float(abs(x).max()) for x in amplitudes[2:]), "seconds": dict(times)}
 
 
-def point(xp: Any, options: argparse.Namespace, coordinate: Any, before: Radical | None) -> tuple[dict[str, Any], Radical]:
-    """The energies at one coordinate, and its ROHF, with which the next one starts."""
-    delocalised = isinstance(coordinate, str)
-    mol = pyscf.gto.M(atom=geometry(0.0 if delocalised else coordinate), basis=options.basis, charge=1, spin=1, symmetry="C2v",
-                      verbose=0, max_memory=100000)
+def point(xp: Any, options: argparse.Namespace, coordinate: Any, before: Reference | None) -> tuple[dict[str, Any], Any]:
+    """The energies at one coordinate, and the ROHF from which the next one starts, whose charge is on the ring at z > 0."""
     times = steps.Times()
-    frozen = sum(mol.atom_charge(a) > 2 for a in range(mol.natm))  # the 1s orbitals of C and N
-    radical = Radical(xp, mol, frozen, None if delocalised else before, options.threshold, times)
-    return energies_of(xp, radical, options, times), radical
+
+    def reference(place: float, like: Reference | None) -> Reference:
+        mol = pyscf.gto.M(atom=geometry(place), basis=options.basis, charge=1, spin=1, symmetry="C2v", verbose=0, max_memory=100000)
+        return Reference(mol, like, times)
+
+    delocalised = isinstance(coordinate, str)
+    if before is None and not delocalised and coordinate != COORDINATES[0]:
+        before = reference(COORDINATES[0], None)  # only there the ionised molecule has its charge on one ring
+    found = reference(0.0 if delocalised else coordinate, None if delocalised else before)
+    frozen = sum(found.mol.atom_charge(a) > 2 for a in range(found.mol.natm))  # the 1s orbitals of C and N
+    energies = energies_of(xp, Radical(xp, found, frozen, options.threshold, times), options, times)
+    return energies, before if delocalised else found
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:

@@ -137,7 +137,7 @@ class Examples(unittest.TestCase):
         options = charge_transfer.options(["--tolerance", "1e-8"])
         with unittest.mock.patch("sys.stdout"):
             times = steps.Times()
-            radical = charge_transfer.Radical(np, mol, 1, None, 1e-11, times)
+            radical = charge_transfer.Radical(np, charge_transfer.Reference(mol, None, times), 1, 1e-11, times)
             found = charge_transfer.energies_of(np, radical, options, times)
         cc = solved(pyscf.cc.CCSD(scf.ROHF(mol).run(conv_tol=1e-12, conv_tol_grad=1e-8), frozen=1))
         self.assertAlmostEqual(found["E(CCSD)"], cc.e_tot, delta=1e-9)
