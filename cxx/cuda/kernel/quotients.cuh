@@ -108,8 +108,10 @@ __device__ __forceinline__ void for_quotients_of_tables(Denominators& denominato
   };
   int last = -1;
 #pragma unroll 1
-  for (int q = 0; q < of.count; ++q) last = max(last, method_of(q));
-    // One copy of the code of `use` for all methods.
+  for (int q = 0; q < of.count; ++q) {
+    last = max(last, method_of(q));
+  }
+  // One copy of the code of `use` for all methods.
 #pragma unroll 1
   for (int m = 0; m <= last; ++m) {
     if (m == 1) denominators.add_two_body();

@@ -154,8 +154,7 @@ struct KernelParameters {
   std::int32_t orbitals;         ///< number of orbitals of the space, holes and particles
   std::int32_t omega2_count;     ///< number of values in `omega2`, or of quotients
   std::int32_t sets;             ///< number of sets of disconnected triples, see Problem::disconnected_sets()
-  /// [left side] number of the set after those of S of this side; see Problem::sets_end(). Only for
-  /// any quotients.
+  /// [left side] number of the set after those of S of this side, see Problem::sets_end(); for any quotients.
   std::int32_t sets_end[max_left_sides];
   std::int32_t sides;          ///< 1, or 2 or 3 if left and right amplitudes differ
   std::int32_t targets;        ///< number of targets of each side, see targets_per_side()
