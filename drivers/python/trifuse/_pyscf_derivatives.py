@@ -1,0 +1,150 @@
+"""Derivatives of E(T) by the arrays of an object of PySCF, in the order of its orbitals."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._pyscf_triples import export, triples
+from .errors import UsageError
+
+# The class of each index, as in names of PySCF: o v are alpha orbitals, O V beta ones.
+_CLASSES = {"t1": "ov", "t2": "oovv", "ovvv": "ovvv", "ovoo": "ovoo", "ovov": "ovov", "fock_ov": "ov", "eps_occ": "o", "eps_vir": "v"}
+# Two orbitals with a smaller difference of energies, hartree, are degenerate: the commutator says nothing about them.
+SMALLEST_GAP = 1e-6
+SMALLEST_GAP_MIXED = 1e-3  # in mixed precision the numerators have errors of 1e-9
+# Degenerate orbitals belong together by symmetry if all totally symmetric quantities agree to this part of their largest values.
+_SYMMETRIC = 1e-4
+_BYTES_OF_A_BLOCK = 1 << 27
+
+
+class Derivatives(NamedTuple):
+    """E(T) and its derivatives by arrays of PySCF."""
+
+    e_t: float
+    """E(T), hartree."""
+    bars: dict[str, Any]
+    """By the names of arrays in dumps (t2_ab, ovvv_aabb, fock_ov_a, eps_occ_a), with the shape and the symmetry of each."""
+    fock: dict[str, Any]
+    """By the Fock matrix among the orbitals of each class o, v, O, V; empty if only the diagonals are known."""
+
+    def fock_block(self, name: str) -> Any:
+        """The derivative by the Fock matrix among the orbitals of a class; only the diagonal, if the rest is not known."""
+        suffix = "" if len(self.spins) == 1 else "_a" if name.islower() else "_b"
+        return self.fock[name] if self.fock else np.diag(self.bars[("eps_occ" if name in "oO" else "eps_vir") + suffix])
+
+    @property
+    def spins(self) -> tuple[str, ...]:
+        """The ends of names: one for a closed shell, two for UHF."""
+        return ("",) if "t1" in self.bars else ("_a", "_b")
+
+
+def classes_of(name: str) -> str:
+    """The class of each index of an array of the dump: "oOvV" of t2_ab."""
+    base, _, spins = name.rpartition("_")
+    if base not in _CLASSES:
+        return _CLASSES[name]
+    letters = _CLASSES[base]
+    spins = spins * (len(letters) // len(spins)) if len(spins) < 4 else spins
+    return "".join(letter if spin == "a" else letter.upper() for letter, spin in zip(letters, spins))
+
+
+def derivatives_of(mycc: Any, t1: Any, t2: Any, eris: Any, which: str, options: dict[str, Any]) -> Derivatives:
+    """Runs the triples with derivatives. `which`: "t" (Lambda, unrelaxed density) or "all" (gradients), which also gives `fock`."""
+    result = triples(mycc, t1, t2, eris, **{**options, "derivatives": which})
+    orbitals = export.orbitals_of(mycc, eris, t1, t2)
+    bars = {name: _in_order_of_pyscf(np.asarray(values), classes_of(name), orbitals)
+            for name, values in result.derivatives.items() if name != "omega2"}
+    found = Derivatives(result.e_t, bars, {})
+    if which == "t":
+        return found
+    spin_part = "" if orbitals.restricted else "_"
+    energies = {c: orbitals.energies[c] for c in orbitals.energies}
+    arrays = [*export.amplitude_arrays(orbitals, t1, t2), *export.integral_arrays(orbitals, eris)]
+    for c, matrix in orbitals.fock.items():
+        n = orbitals.nocc[c]
+        rows = matrix[:n, n:]
+        suffix = spin_part and ("_a" if c == "o" else "_b")
+        arrays.append(export.arrays.Array("fock_ov" + suffix, "ov" if c == "o" else "OV", rows, rows.__getitem__))
+    return found._replace(fock=fock_blocks(found, arrays, energies, options))
+
+
+def _in_order_of_pyscf(values: Any, classes: str, orbitals: Any) -> Any:
+    """An array of the dump in the order of PySCF's orbitals."""
+    orders = [np.argsort(orbitals.order[c], kind="stable") for c in classes]
+    if all(np.array_equal(order, np.arange(len(order))) for order in orders):
+        return values
+    return values[np.ix_(*orders)]
+
+
+def fock_blocks(derivatives: Derivatives, arrays: list[Any], energies: dict[str, Any], options: dict[str, Any],
+                smallest_gap: float | None = None) -> dict[str, Any]:
+    """Derivatives by the Fock matrix among occupied and among virtual orbitals, as matrices.
+
+    E(T) does not change if an orbital rotation turns all arrays and the Fock matrix. Hence the off-diagonal derivative is
+    (C_pq - C_qp) / 2 (eps_p - eps_q), where C_pq sums X_bar[..p..] X[..q..] over all arrays and indices. Degenerate pairs are
+    zero if symmetry is the reason; others are contracted with rotated orbitals.
+
+    `arrays`: those of PySCF, with their names in dumps; `energies`: orbital energies of each class, hartree.
+    """
+    if smallest_gap is None:
+        smallest_gap = SMALLEST_GAP_MIXED if options.get("precision") == "mixed" else SMALLEST_GAP
+    overlaps = {c: np.zeros((len(e), len(e))) for c, e in energies.items()}
+    for array in arrays:
+        if array.name in derivatives.bars:
+            _add_overlaps(overlaps, array, derivatives.bars[array.name])
+    blocks, accidental = {}, {}
+    for c, e in energies.items():
+        gap = e[:, None] - e
+        apart = abs(gap) >= smallest_gap
+        blocks[c] = np.where(apart, overlaps[c] - overlaps[c].T, 0.0) / np.where(apart, 2 * gap, 1.0)
+        diagonal = np.diag(derivatives.fock_block(c)).copy()
+        np.fill_diagonal(blocks[c], diagonal)
+        close = [(int(p), int(q)) for p, q in zip(*np.nonzero(np.triu(~apart, 1)))]
+        accidental[c] = _without_symmetric(close, diagonal, c, arrays) if close else []
+    if any(accidental.values()):
+        raise UsageError(_accidental(accidental))
+    return blocks
+
+
+def _add_overlaps(overlaps: dict[str, Any], array: Any, bar: Any) -> None:
+    """Adds sum X_bar[..p..] X[..q..] of one array to the matrices of its classes. Reads the array in blocks of rows."""
+    classes = array.classes
+    if bar.shape[0] == 0:
+        return
+    # The last two indices of (ia|bc) and (ia|jk) are equal, in the array and in the derivative.
+    weights = [1, 1, 2] if array.name.startswith(("ovvv", "ovoo")) else [1] * len(classes)
+    step = max(1, _BYTES_OF_A_BLOCK // max(8, bar[0].nbytes))
+    for begin in range(0, bar.shape[0], step):
+        rows = slice(begin, min(begin + step, bar.shape[0]))
+        x, y = bar[rows], np.asarray(array.rows(rows)).real
+        overlaps[classes[0]][:, rows] += bar.reshape(len(bar), -1) @ y.reshape(len(y), -1).T
+        for n in range(1, len(weights)):
+            others = [m for m in range(len(classes)) if m != n]
+            overlaps[classes[n]] += weights[n] * np.tensordot(x, y, (others, others))
+
+
+def _without_symmetric(pairs: list[tuple[int, int]], diagonal: Any, c: str, arrays: list[Any]) -> list[tuple[int, int]]:
+    """The pairs that are degenerate by accident. A totally symmetric matrix is a number times 1 among the others.
+
+    Such matrices are the derivatives themselves, `diagonal`, and the overlaps of t2 with itself.
+    """
+    t2 = {c: np.zeros((len(diagonal),) * 2)}
+    for array in arrays:
+        if array.name.startswith("t2"):
+            values = np.asarray(array.rows(slice(None)))
+            for n in (n for n, each in enumerate(array.classes) if each == c):
+                others = [m for m in range(4) if m != n]
+                t2[c] += np.tensordot(values, values, (others, others))
+    largest, largest_t2 = (_SYMMETRIC * abs(x).max() for x in (diagonal, t2[c]))
+    return [(p, q) for p, q in pairs if abs(diagonal[p] - diagonal[q]) > largest or abs(t2[c][p, q]) > largest_t2
+            or abs(t2[c][p, p] - t2[c][q, q]) > largest_t2]
+
+
+def _accidental(pairs: dict[str, list[tuple[int, int]]]) -> str:
+    """A sentence that names pairs of orbitals."""
+    words = {"o": "occupied", "O": "occupied beta", "v": "virtual", "V": "virtual beta"}
+    named = [f"{p} and {q} of the {words[c]} ones" for c, found in pairs.items() for p, q in found]
+    return (f"Orbitals are degenerate, but not by symmetry ({', '.join(named[:4])}, counted from 0 without frozen ones), so the "
+            "response of E(T) to their mixing is not known; change the geometry by 1e-4 bohr, or use another basis set.")
