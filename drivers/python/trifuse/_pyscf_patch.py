@@ -106,11 +106,11 @@ def _kernel(mycc: Any, eris: Any, t1: Any, t2: Any, verbose: Any, options: dict[
     return float(triples(mycc, t1, t2, eris, **{"verbose": verbose, **options}))
 
 
-def _run(mycc: Any, t1: Any, t2: Any, eris: Any, which: str, options: dict[str, Any]) -> tuple[Any, Any]:
+def _run(mycc: Any, t1: Any, t2: Any, eris: Any, which: str, options: dict[str, Any], fock: bool = False) -> tuple[Any, Any]:
     """The integrals and the derivatives."""
     eris = integrals_of(mycc, eris)
     of_runs = {name: value for name, value in options.items() if name in (*names_of(Options), "verbose")}
-    return eris, derivatives_of(mycc, t1, t2, eris, which, of_runs)
+    return eris, derivatives_of(mycc, t1, t2, eris, which, of_runs, fock)
 
 
 def _make_intermediates(mycc: Any, t1: Any, t2: Any, eris: Any, options: dict[str, Any]) -> Any:
@@ -119,7 +119,7 @@ def _make_intermediates(mycc: Any, t1: Any, t2: Any, eris: Any, options: dict[st
 
 
 def _gamma1(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, for_grad: bool, options: dict[str, Any]) -> Any:
-    return gamma1(mycc, t1, t2, l1, l2, _run(mycc, t1, t2, eris, "all" if for_grad else "t", options)[1])
+    return gamma1(mycc, t1, t2, l1, l2, _run(mycc, t1, t2, eris, "all" if for_grad else "t", options, for_grad)[1])
 
 
 def _gamma2_outcore(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, h5fobj: Any, compress_vvvv: bool,
@@ -132,7 +132,7 @@ def _gamma2(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, compress_v
         d2 = _gamma2_outcore(mycc, t1, t2, l1, l2, eris, file, compress_vvvv, options)
         if not is_restricted(mycc):
             return d2
-        blocks = [each if each is None else each[...] for each in d2]
+        blocks: list[Any] = [each if each is None else each[...] for each in d2]
         return (*blocks[:5], blocks[6].transpose(2, 3, 0, 1), *blocks[6:])
 
 

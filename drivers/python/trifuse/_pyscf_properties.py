@@ -73,8 +73,8 @@ class _Point:
                                  "need canonical orbitals; make the CCSD object from the orbitals of the SCF.")
             return eris
 
-    def derivatives(self, which: str) -> Derivatives:
-        return derivatives_of(self.mycc, self.t1, self.t2, self.eris, which, self.options)
+    def derivatives(self, which: str, fock: bool = False) -> Derivatives:
+        return derivatives_of(self.mycc, self.t1, self.t2, self.eris, which, self.options, fock)
 
     def unrelaxed(self) -> _Known:
         """Lambda and the density at fixed orbitals, in twice the time of E(T)."""
@@ -85,7 +85,7 @@ class _Point:
         known = self.known
         if known is not None and known.relaxed is not None and (known.gradient is not None or not with_gradient):
             return known
-        derivatives = self.derivatives("all")
+        derivatives = self.derivatives("all", fock=True)
         known = known or self._lambda(derivatives)
         amplitudes = (self.mycc, self.t1, self.t2, known.l1, known.l2)
         with importlib.import_module("pyscf.lib").H5TmpFile() as file:
@@ -125,6 +125,8 @@ def _refuse_other_energies(options: dict[str, Any]) -> None:
 
 def refuse_unsupported(mycc: Any) -> None:
     """Raises UsageError for objects without Lambda and densities here."""
+    if type(mycc).__module__.startswith("gpu4pyscf"):
+        raise UsageError("Properties of objects of gpu4pyscf are not available; use mycc.to_cpu() and device=\"cuda\".")
     if export.is_periodic(mycc):
         raise UsageError("Properties of periodic calculations are not available; trifuse.pyscf.triples gives their energy.")
     if export.is_density_fitted(mycc) or getattr(mycc._scf, "with_df", None) is not None:
@@ -137,9 +139,6 @@ def refuse_unsupported(mycc: Any) -> None:
 def refuse_other_orbitals(mycc: Any) -> None:
     """Raises UsageError if the orbitals do not respond as those of Hartree-Fock do."""
     mf, name = mycc._scf, type(mycc._scf).__name__
-    if isinstance(mf, importlib.import_module("pyscf.dft.rks").KohnShamDFT):
-        raise UsageError("The response of Kohn-Sham orbitals is not available; use Hartree-Fock, or a property at fixed orbitals "
-                         "(relaxed=False).")
     alpha_is_beta = not is_restricted(mycc) and np.array_equal(*mycc.mo_coeff) and len({int(n) for n in mycc.nocc}) > 1
     if alpha_is_beta or "ROHF" in name:
         raise UsageError("The response of ROHF orbitals is not available; use UHF, or a property at fixed orbitals (relaxed=False).")
@@ -151,8 +150,9 @@ def refuse_other_orbitals(mycc: Any) -> None:
     parts = ((mf.mo_coeff, mf.mo_occ, fock),) if fock.ndim == 2 else zip(mf.mo_coeff, mf.mo_occ, fock)
     coupling = max(abs(c[:, occ > 0].T @ f @ c[:, occ == 0]).max(initial=0.0) for c, occ, f in parts)
     if coupling > _COUPLED:
-        raise UsageError(f"The SCF is not converged: its Fock matrix couples occupied and virtual orbitals by {coupling:.1e} hartree; "
-                         "converge it, and run the CCSD again.")
+        raise UsageError(f"The orbitals are not those of a converged Hartree-Fock: the Fock matrix couples occupied and virtual orbitals "
+                         f"by {coupling:.1e} hartree; converge the SCF and run the CCSD again, or use a property at fixed orbitals "
+                         "(relaxed=False).")
 
 
 @taking(Options)
@@ -302,7 +302,7 @@ class _Scanner:
         importlib.import_module("pyscf.lib").GradScanner.__init__(self, gradients)
 
     def __call__(self, mol_or_geom: Any, **options: Any) -> tuple[float, Any]:
-        """E(CCSD(T)), hartree, and its gradient [atom, xyz], hartree/bohr. Takes a molecule of PySCF or coordinates."""
+        """E(CCSD(T)), hartree, and its gradient [atom, xyz], hartree/bohr. Takes a molecule of PySCF, or coordinates in its unit."""
         is_molecule = isinstance(mol_or_geom, importlib.import_module("pyscf.gto").MoleBase)
         mol = mol_or_geom if is_molecule else self.mol.set_geom_(mol_or_geom, inplace=False)
         mycc, known = self.base, _known.get(self.base)
