@@ -2,14 +2,14 @@
 
 #include "cxx/triples/energy.hpp"
 
-/// The seeds of one element of a task's block: derivatives of E(T) with respect to its amplitudes D and S, for quotients
-/// that are shifts. They are the derivatives of the formulas in energy.hpp, as executors compute them. For host and
-/// device code.
+/// The seeds of one element of a task's block: derivatives of E(T) with respect to its amplitudes D and S, for
+/// quotients that are shifts. They are the derivatives of the formulas in energy.hpp, as executors compute them. For
+/// host and device code.
 ///
 /// `factor` is the weight of the task divided by x = Delta - 3 omega2, where x is that of the element. It is 0 for
-/// elements that executors leave out: those with equal orbitals of equal spins (spin-orbital formulation), or with three
-/// equal particles or three equal holes (spin-adapted formulation). If both sides have the same operands, the seed of D
-/// is the sum of the seeds of D_left and D_right.
+/// elements that executors leave out: those with equal orbitals of equal spins (spin-orbital formulation), or with
+/// three equal particles or three equal holes (spin-adapted formulation). If both sides have the same operands, the
+/// seed of D is the sum of the seeds of D_left and D_right.
 namespace trifuse {
 
 /// Returns dE/dD_left, which is dE/dS_left, in the spin-orbital formulation.
@@ -34,10 +34,10 @@ constexpr SixTargetsOf<Number> spin_adapted_left_seeds(const SixTargetsOf<Number
 template <typename Number>
 constexpr SixTargetsOf<Number> spin_adapted_right_seeds(const SixTargetsOf<Number>& d_left,
                                                         const SixTargetsOf<Number>& s_left, Number factor) {
-  return spin_adapted_left_seeds(SixTargetsOf<Number>{d_left.e0 + s_left.e0, d_left.e1 + s_left.e1,
-                                                      d_left.e2 + s_left.e2, d_left.o3 + s_left.o3,
-                                                      d_left.o4 + s_left.o4, d_left.o5 + s_left.o5},
-                                 factor);
+  return spin_adapted_left_seeds(
+      SixTargetsOf<Number>{d_left.e0 + s_left.e0, d_left.e1 + s_left.e1, d_left.e2 + s_left.e2, d_left.o3 + s_left.o3,
+                           d_left.o4 + s_left.o4, d_left.o5 + s_left.o5},
+      factor);
 }
 
 /// Returns dE/dx of an element, or of elements with the same x. `energy`: its E(T), which is the numerator of E(T)
