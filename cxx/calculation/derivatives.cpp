@@ -59,7 +59,7 @@ class Maker {
                       arrays.add(use.tensor, tiles, block);
                     });
     }
-    for (auto& [name, array] : arrays.take(derivative_unit)) made_[prefix + name] = std::move(array);
+    for (auto& [name, array] : arrays.take(unit_of_operands)) made_[prefix + name] = std::move(array);
   }
 
   /// Adds the values of an array [hole, particle] over all orbitals, multiplied by `factor`, to the arrays [i,a] of the
@@ -99,7 +99,7 @@ class Maker {
                array_spec(ArrayKind::t1, restricted, spin_of(holes), spin_of(holes)).name;
       };
       // dE/dX = weight dE/d(weight X)
-      add_ov(sums_[DerivativeSums::ov_tensor(static_cast<std::size_t>(set))], derivative_unit * of.weight, name);
+      add_ov(sums_[DerivativeSums::ov_tensor(static_cast<std::size_t>(set))], unit_of_operands * of.weight, name);
     }
   }
 
@@ -112,11 +112,11 @@ class Maker {
       array.values.resize(static_cast<std::size_t>(array.shape[0]));
       for (std::int64_t p = 0; p < space[t].size; ++p) {
         array.values[static_cast<std::size_t>(space.offset_in_class(t) + p)] +=
-            derivative_unit *
+            unit_of_energies *
             static_cast<double>(sums_[DerivativeSums::energies][static_cast<std::size_t>(space[t].offset + p)]);
       }
     }
-    made_["omega2"] = {{}, {derivative_unit * static_cast<double>(sums_[DerivativeSums::omega2].front())}};
+    made_["omega2"] = {{}, {unit_of_energies * static_cast<double>(sums_[DerivativeSums::omega2].front())}};
   }
 
   const Problem& problem_;
