@@ -185,9 +185,9 @@ def _of_pairs(pairs: list[tuple[str, int, int]], arrays: list[Any], energies: di
         o, fock_ov = len(means[spin[0]]), turned.pop("fock_ov" + suffix)
         fock[:o, o:], fock[o:, :o] = fock_ov, fock_ov.T
         turned["fock" + suffix] = fock
-    run: Any = {name: value for name, value in options.items() if name in names_of(Options)}
+    run: Any = {**{name: value for name, value in options.items() if name in names_of(Options)}, "derivatives": "t", "check": False}
     right = Amplitudes(turned, "RHF" if len(energies) == 2 else "UHF", "ccsd", 0.0, fock_in_triples=True, source="the mixed orbitals")
-    bars = run_arrays(right, None, {**run, "derivatives": "t", "check": False}, log=lambda is_warning, line: None).derivatives
+    bars = run_arrays(right, None, run, log=lambda is_warning, line: None).derivatives
     found = []
     for c, p, q in pairs:
         suffix = "" if len(energies) == 2 else "_a" if c.islower() else "_b"
