@@ -17,8 +17,8 @@ from pyscf import gto, mcscf, scf
 
 import trifuse.pyscf
 
-# omega2, hartree, of each curve. With a very large one, nothing of (T) is left.
-METHODS = {"CCSD": 1e6, "CCSD(T)": 0.0, "Reg-(T), ω² = 0.1": 0.1, "Reg-(T), ω² = 0.2": 0.2}
+# omega2, hartree, of each curve. With 1000 a thousandth of (T) is left.
+METHODS = {"CCSD": 1e3, "CCSD(T)": 0.0, "Reg-(T), ω² = 0.1": 0.1, "Reg-(T), ω² = 0.2": 0.2}
 
 
 def moments(distance, basis, near, with_full_ci):
@@ -60,7 +60,7 @@ def draw(distances, curves, basis, path):
     panels[0, 0].legend(frameon=False)
     if with_errors:
         panels[1, 0].set_ylabel("− full CI  [D]")
-        panels[1, 0].set_ylim(-0.05, 0.15)
+        panels[1, 0].set_ylim(-0.02, 0.15)
     panels[-1, 0].set_xlabel("R(H–F)  [Å]")
     for axes in panels[:, 0]:
         axes.grid(alpha=0.25, lw=0.6)

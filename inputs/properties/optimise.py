@@ -33,7 +33,7 @@ MOLECULES = {
 def gradients(mol, method):
     """A function of a molecule that returns its energy and gradient."""
     mf = scf.RHF(mol).set(conv_tol=1e-10)
-    if method == "HF":
+    if method == "RHF":
         return mf.nuc_grad_method().as_scanner()
     cc = pyscf.cc.CCSD(mf, frozen=chemcore(mol)).set(conv_tol=1e-8, conv_tol_normt=1e-6)
     return (cc.nuc_grad_method() if method == "CCSD" else trifuse.pyscf.Gradients(cc)).as_scanner()
@@ -74,7 +74,7 @@ def draw(errors, basis, path):
 
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "trifuse", "axes.spines.top": False, "axes.spines.right": False})
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    colors = {"HF": "#777777", "CCSD": "#56a0d3", "CCSD(T)": "#c1272d"}
+    colors = {"RHF": "#777777", "CCSD": "#56a0d3", "CCSD(T)": "#c1272d"}
     for n, (method, color) in enumerate(colors.items()):
         axes.bar(np.arange(len(errors)) + 0.27 * (n - 1), [each[method] for each in errors.values()], 0.25, color=color, label=method)
     axes.axhline(0, color="black", lw=0.8)
@@ -97,7 +97,7 @@ def main():
     for name in arguments.molecules:
         start, experiment, _ = MOLECULES[name]
         mol, errors[name] = gto.M(atom=start, basis=arguments.basis, verbose=0), {}
-        for method in ("HF", "CCSD", "CCSD(T)"):
+        for method in ("RHF", "CCSD", "CCSD(T)"):
             mol = optimised(mol, method)
             bond, angle = bond_and_angle(mol)
             errors[name][method] = 100 * (bond - experiment)
