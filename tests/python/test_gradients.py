@@ -20,7 +20,7 @@ from pyscf.grad import uccsd_t as uccsd_t_grad
 import trifuse
 import trifuse.pyscf
 from molecules import HYDROXYL, METHYLENE, WATER, hydroxyl, mean_field, solved, water
-from trifuse import _pyscf_derivatives
+from trifuse import _pyscf_derivatives, _pyscf_patch
 
 STEPS = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
 """Steps and weights of a derivative with an error of the fourth order."""
@@ -231,6 +231,17 @@ class Patches(unittest.TestCase):
                 spins = [(found, whole)] if isinstance(found, np.ndarray) else zip(found, whole)
                 self.assertLess(max(largest(x + x.T, y + y.T) for x, y in spins), 1e-9)
             self.assertEqual(len(blocks[1]), 8)
+
+    def test_versions_of_pyscf_with_slow_modules_alone(self):
+        def missing(name):
+            return None if name in ("pyscf.cc.ccsd_t_lambda", "pyscf.cc.ccsd_t_rdm") else name
+
+        with mock.patch("importlib.util.find_spec", missing):
+            places = _pyscf_patch._replacements.__wrapped__()
+        self.assertEqual(len(places), 12)
+        self.assertEqual(sum("_slow" in place for place in places), 4)
+        for place in places:
+            self.assertTrue(callable(_pyscf_patch._found(place)), place)
 
     def test_objects_that_stay_with_pyscf_have_the_right_block_of_virtual_orbitals(self):
         cc = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.UHF(mol).density_fit(), HYDROXYL, spin=1, basis="sto-3g")))

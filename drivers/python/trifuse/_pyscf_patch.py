@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 import inspect
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -36,8 +37,9 @@ class patch(contextlib.AbstractContextManager["patch"]):
     @taking(ObjectOptions)
     def __init__(self, **options: Unpack[ObjectOptions]) -> None:
         refuse_unknown(options, ObjectOptions)
-        self._before = {place: _found(place) for place in _REPLACEMENTS}
-        for place, made in _REPLACEMENTS.items():
+        replacements = _replacements()
+        self._before = {place: _found(place) for place in replacements}
+        for place, made in replacements.items():
             original = _originals.setdefault(place, self._before[place])
             _put(place, _replacement(made, original, dict(options)))
 
@@ -142,14 +144,25 @@ def _grad_elec(cc_grad: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, atml
 
 
 _REPLACEMENTS: dict[str, Callable[..., Any]] = {
-    f"pyscf.{place.replace('ccsd', spins + 'ccsd', 1)}": made for spins in ("", "u") for place, made in (
-        ("cc.ccsd_t:kernel", _kernel),
-        ("cc.ccsd_t_lambda:make_intermediates", _make_intermediates),
-        ("cc.ccsd_t_rdm:_gamma1_intermediates", _gamma1),
-        ("cc.ccsd_t_rdm:_gamma2_intermediates", _gamma2),
-        ("cc.ccsd_t_rdm:_gamma2_outcore", _gamma2_outcore),
-        ("grad.ccsd_t:Gradients.grad_elec", _grad_elec))}
-"""Places of PySCF, and what computes there: takes the arguments of PySCF's function and the options."""
+    "cc.%sccsd_t:kernel": _kernel,
+    "cc.%sccsd_t_lambda:make_intermediates": _make_intermediates,
+    "cc.%sccsd_t_rdm:_gamma1_intermediates": _gamma1,
+    "cc.%sccsd_t_rdm:_gamma2_intermediates": _gamma2,
+    "cc.%sccsd_t_rdm:_gamma2_outcore": _gamma2_outcore,
+    "grad.%sccsd_t:Gradients.grad_elec": _grad_elec}
+"""Places in PySCF, and what computes there: takes the arguments of PySCF's function and the options."""
+
+
+@functools.cache
+def _replacements() -> dict[str, Callable[..., Any]]:
+    """The places of this version of PySCF. Those before 2.11 have some modules only under names with _slow."""
+    found = {}
+    for spins in ("", "u"):
+        for place, made in _REPLACEMENTS.items():
+            module, _, path = f"pyscf.{place % spins}".partition(":")
+            exists = importlib.util.find_spec(module) is not None
+            found[f"{module if exists else module + '_slow'}:{path}"] = made
+    return found
 
 
 def _left_to_pyscf(mycc: Any, eris: Any, made: Callable[..., Any]) -> str | None:
