@@ -47,6 +47,12 @@ Columns wanted_columns(const Problem& problem, const PanelParts& panels, const P
   return {begin, key.kind == PanelKind::left ? contracted.particles : contracted.holes};
 }
 
+/// Returns columns that contain `wanted`, if possible a multiple of 8, for which kernels of BLAS are fastest.
+Columns fast_columns(const Columns& wanted, std::int64_t all) {
+  const std::int64_t count = std::min(row_length(wanted.count), all);
+  return {std::min(wanted.begin, all - count), count};
+}
+
 }
 
 SubtaskAdjoint::SubtaskAdjoint(const Problem& problem, const PanelParts& panels)
@@ -165,14 +171,16 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
                                     TaskSums& sums) {
   const bool left = key.kind == PanelKind::left, is_a = left == found.left_is_a;
   const ContractedExtent contracted = panels_.contracted(key);
-  const auto [begin, count] = wanted_columns(problem_, panels_, key, contracted);
-  if (count == 0) return;
+  const Columns wanted = wanted_columns(problem_, panels_, key, contracted);
+  if (wanted.count == 0) return;
+  const auto [begin, count] = fast_columns(wanted, contracted.total());
   // Seeds are c[n,m]. The derivative by a[m,x] is sum_n c[n,m] b[n,x], that by b[n,x] is sum_m c[n,m] a[m,x].
   const std::int64_t rows = is_a ? found.m : found.n, summed = is_a ? found.n : found.m;
   const double* const other = (is_a ? found.b : found.a) + begin;
   trifuse::multiply(is_a, false, rows, count, summed, 1.0, seeds, found.m, other,
                     is_a ? found.b_stride : found.a_stride, 0.0, panel_.data(), count);
   operations_ += 2.0 * static_cast<double>(rows) * static_cast<double>(count) * static_cast<double>(summed);
+  const double* const first = panel_.data() + wanted.begin - begin;
   const bool reversed = !left && found.reversed;
   const std::int64_t p = space_[key.tiles[0]].size, pp = space_[key.tiles[1]].size;
   panels_.for_each_row(key, [&](std::int64_t row, std::int64_t position) {
@@ -180,8 +188,8 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
       const std::int64_t p3 = row % pp, p2 = row / pp % p, h3 = row / pp / p;
       row = p2 + p * (p3 + pp * h3);
     }
-    sums.add(DerivativeSums::operands, static_cast<std::size_t>(position + begin),
-             {panel_.data() + row * count, static_cast<std::size_t>(count)});
+    sums.add(DerivativeSums::operands, static_cast<std::size_t>(position + wanted.begin),
+             {first + row * count, static_cast<std::size_t>(wanted.count)});
   });
 }
 
