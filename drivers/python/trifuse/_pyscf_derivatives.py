@@ -97,7 +97,7 @@ def fock_blocks(derivatives: Derivatives, arrays: list[Any], energies: dict[str,
     overlaps = {c: np.zeros((len(e), len(e))) for c, e in energies.items()}
     for array in arrays:
         if array.name in derivatives.bars:
-            _add_overlaps(overlaps, array, derivatives.bars[array.name])
+            _add_overlaps(overlaps, array, np.ascontiguousarray(derivatives.bars[array.name]))
     blocks, accidental = {}, []
     for c, e in energies.items():
         gap = e[:, None] - e
@@ -117,19 +117,31 @@ def fock_blocks(derivatives: Derivatives, arrays: list[Any], energies: dict[str,
 
 def _add_overlaps(overlaps: dict[str, Any], array: Any, bar: Any) -> None:
     """Adds sum X_bar[..p..] X[..q..] of one array to the matrices of its classes. Reads the array in blocks of rows."""
-    classes = array.classes
-    if bar.shape[0] == 0:
+    if bar.size == 0:
         return
-    # The last two indices of (ia|bc) and (ia|jk) are equal, in the array and in the derivative.
-    weights = [1, 1, 2] if array.name.startswith(("ovvv", "ovoo")) else [1] * len(classes)
-    step = max(1, _BYTES_OF_A_BLOCK // max(8, bar[0].nbytes))
+    step = max(1, _BYTES_OF_A_BLOCK // bar[0].nbytes)
     for begin in range(0, bar.shape[0], step):
         rows = slice(begin, min(begin + step, bar.shape[0]))
-        x, y = bar[rows], np.asarray(array.rows(rows)).real
-        overlaps[classes[0]][:, rows] += bar.reshape(len(bar), -1) @ y.reshape(len(y), -1).T
-        for n in range(1, len(weights)):
-            others = [m for m in range(len(classes)) if m != n]
-            overlaps[classes[n]] += weights[n] * np.tensordot(x, y, (others, others))
+        x, y = bar[rows], np.ascontiguousarray(np.asarray(array.rows(rows)).real)
+        overlaps[array.classes[0]][:, rows] += _weight(array, 0) * (bar.reshape(len(bar), -1) @ y.reshape(len(y), -1).T)
+        for n in range(1, y.ndim):
+            if _weight(array, n) == 0:
+                continue
+            # As matrices [before, index, behind], which are products without transposed copies.
+            shape = (-1, y.shape[n], int(np.prod(y.shape[n + 1:])))
+            if shape[2] == 1:
+                overlaps[array.classes[n]] += _weight(array, n) * (x.reshape(-1, shape[1]).T @ y.reshape(-1, shape[1]))
+            else:
+                overlaps[array.classes[n]] += _weight(array, n) * sum(u @ v.T for u, v in zip(x.reshape(shape), y.reshape(shape)))
+
+
+def _weight(array: Any, index: int) -> int:
+    """How often an index counts, because others are equal in the array and in the derivative: 0, 1 or 2."""
+    if array.name.startswith(("ovvv", "ovoo")):
+        return (1, 1, 0, 2)[index]
+    if array.name.startswith(("t2", "ovov")) and array.classes in ("oovv", "OOVV", "ovov", "OVOV"):
+        return (2, 0, 0, 2)[index]
+    return 1
 
 
 def _without_symmetric(pairs: list[tuple[int, int]], diagonal: Any, c: str, arrays: list[Any]) -> list[tuple[int, int]]:

@@ -43,12 +43,21 @@ class _Spins:
                        for mask, occ in zip(masks, occupations)]
         """Numbers of the active occupied, frozen occupied, active virtual and frozen virtual orbitals."""
 
-    def potentials(self, densities: list[Any], method: Any = None) -> list[Any]:
-        """The potential of electrons with these densities in atomic orbitals. `method`: get_veff of an object, default: the SCF's."""
-        method = self.mf.get_veff if method is None else method
+    def potentials(self, densities: list[Any]) -> list[Any]:
+        """The potentials of electrons with these densities in atomic orbitals."""
         if self.restricted:
-            return [np.asarray(method(self.mf.mol, 2 * densities[0]))]
-        return list(np.asarray(method(self.mf.mol, np.stack(densities))))
+            return [np.asarray(self.mf.get_veff(self.mf.mol, 2 * densities[0]))]
+        return list(np.asarray(self.mf.get_veff(self.mf.mol, np.stack(densities))))
+
+    def moved_potentials(self, of_scf: Any, *densities: list[Any]) -> list[list[Any]]:
+        """The derivatives of the potentials of several densities by the place of the first orbital, [xyz,p,q], negative.
+
+        `of_scf`: the gradients of the SCF. The integrals are computed once.
+        """
+        coulomb, exchange = of_scf.get_jk(self.mf.mol, np.concatenate([np.stack(each) for each in densities]))
+        n = len(self.orbitals)
+        return [[self.count * sum(coulomb[first:first + n]) - exchange[first + spin] for spin in range(n)]
+                for first in range(0, n * len(densities), n)]
 
     def in_atomic_orbitals(self, matrices: list[Any]) -> list[Any]:
         return [c @ matrix @ c.T for c, matrix in zip(self.orbitals, matrices)]
@@ -179,7 +188,7 @@ def gradient(mycc: Any, found: Response) -> Any:
     charge = spins.total([h + d for h, d in zip(hartree_fock, change)])
     # The two-electron energy of Hartree-Fock, and its change with the density.
     pairs = [h + 2 * d for h, d in zip(hartree_fock, change)]
-    moved, moved_pairs = (spins.potentials(each, of_scf.get_veff) for each in (hartree_fock, pairs))
+    moved, moved_pairs = spins.moved_potentials(of_scf, hartree_fock, pairs)
     of_overlap, of_core = of_scf.get_ovlp(mol), of_scf.hcore_generator(mol)
     result = found.of_integrals.copy()
     for atom, (_, _, begin, end) in enumerate(mol.offset_nr_by_atom()):
