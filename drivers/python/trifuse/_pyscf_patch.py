@@ -111,8 +111,12 @@ def _kernel(mycc: Any, eris: Any, t1: Any, t2: Any, verbose: Any, options: dict[
 def _run(mycc: Any, t1: Any, t2: Any, eris: Any, which: str, options: dict[str, Any], fock: bool = False) -> tuple[Any, Any]:
     """The integrals and the derivatives."""
     eris = integrals_of(mycc, eris)
-    of_runs = {name: value for name, value in options.items() if name in (*names_of(Options), "verbose")}
-    return eris, derivatives_of(mycc, t1, t2, eris, which, of_runs, fock)
+    return eris, derivatives_of(mycc, t1, t2, eris, which, _of_properties(options), fock)
+
+
+def _of_properties(options: dict[str, Any]) -> dict[str, Any]:
+    """The options without those that choose another energy than (T) of these amplitudes and orbitals, or a journal."""
+    return {name: value for name, value in options.items() if name in names_of(Options) and name not in ("method", "rohf", "journal")}
 
 
 def _make_intermediates(mycc: Any, t1: Any, t2: Any, eris: Any, options: dict[str, Any]) -> Any:
@@ -139,8 +143,7 @@ def _gamma2(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, compress_v
 
 
 def _grad_elec(cc_grad: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, atmlst: Any, verbose: Any, options: dict[str, Any]) -> Any:
-    of_runs = {name: value for name, value in options.items() if name in names_of(Options)}
-    return electronic(cc_grad.base, t1, t2, l1, l2, eris, atmlst, {"verbose": verbose, **of_runs})[0]
+    return electronic(cc_grad.base, t1, t2, l1, l2, eris, atmlst, {"verbose": verbose, **_of_properties(options)})[0]
 
 
 _REPLACEMENTS: dict[str, Callable[..., Any]] = {
