@@ -41,16 +41,19 @@ class Maker {
     const Kinds kinds = problem_.derivatives == Derivatives::all
                             ? Kinds{ArrayKind::t2, ArrayKind::ovov, ArrayKind::ovvv, ArrayKind::ovoo}
                             : Kinds{ArrayKind::t2, ArrayKind::ovov};
-    add_arrays_of(*problem_.right, kinds, "");
-    if (problem_.left != nullptr) add_arrays_of(*problem_.left, {ArrayKind::t2}, of_left_side);
-    sums_[DerivativeSums::operands] = {};
+    DenseAdjoint right = arrays_of(*problem_.right, kinds);
+    std::optional<DenseAdjoint> left;
+    if (problem_.left != nullptr) left.emplace(arrays_of(*problem_.left, {ArrayKind::t2}));
+    sums_[DerivativeSums::operands] = {};  // its memory may be needed for the arrays
+    take(right, "");
+    if (left) take(*left, of_left_side);
     add_ov_tensors();
     add_energies();
     return std::move(made_);
   }
 
  private:
-  void add_arrays_of(const TileSource& source, const std::vector<ArrayKind>& kinds, const std::string& prefix) {
+  DenseAdjoint arrays_of(const TileSource& source, const std::vector<ArrayKind>& kinds) const {
     DenseAdjoint arrays(input_of(source), layout_.tiles(), kinds);
     for (const PanelBlocks::Use& use : PanelBlocks(layout_).uses(problem_)) {
       if (use.source != &source) continue;
@@ -59,6 +62,9 @@ class Maker {
                       arrays.add(use.tensor, tiles, block);
                     });
     }
+    return arrays;
+  }
+  void take(DenseAdjoint& arrays, const std::string& prefix) {
     for (auto& [name, array] : arrays.take(unit_of_operands)) made_[prefix + name] = std::move(array);
   }
 

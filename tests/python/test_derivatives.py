@@ -2,6 +2,8 @@
 """The option derivatives: against the reference in NumPy, against stored data and against differences of energies."""
 
 import os
+import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -169,6 +171,18 @@ class Derivatives(unittest.TestCase):
                 with self.subTest(name, key=key):
                     change = projected(key.rpartition("/")[2], rng.standard_normal(found[key].shape))
                     self.expect_change(arrays, found, key, change, left)
+
+    def test_the_program_writes_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for of, left in (("all", None), ("t", DATA / HF.replace(".h5", "_lambda.h5"))):
+                path = Path(folder) / f"{of}.h5"
+                command = [os.environ["TRIFUSE"], "run", DATA / HF, "--derivatives", path, "--derivatives-of", of, "--device", "cpu"]
+                subprocess.run([*command, *(["--left", left] if left else [])], check=True, capture_output=True)
+                result = trifuse.run(DATA / HF, left=left, derivatives=of, device="cpu")
+                with h5py.File(path) as file:
+                    self.assertEqual(file.attrs["e_t"], float(result))
+                    for name, values in result.derivatives.items():
+                        np.testing.assert_array_equal(file[name][()].reshape(values.shape), values, name)
 
     def test_what_is_not_there(self):
         arrays = random_arrays({"": 3}, {"": 4})
