@@ -71,6 +71,10 @@ DenseAdjoint::DenseAdjoint(const DenseInput& input, const TileSpace& tiles, cons
   std::vector<ArraySpec> specs = amplitude_arrays(restricted_);
   if (const auto integrals = present_integrals(*input.arrays, input.header))
     specs.insert(specs.end(), integrals->begin(), integrals->end());
+  // Arrays without elements may be absent from the input. Their derivatives are there.
+  for (const ArraySpec& spec : integral_arrays(restricted_)) {
+    if (input.header.size(spec) == 0) specs.push_back(spec);
+  }
   for (const ArraySpec& spec : specs) {
     if (std::find(kinds.begin(), kinds.end(), spec.kind) == kinds.end() || spec.axes.size() != 4) continue;
     Array array{spec, {}, std::vector<std::int64_t>(static_cast<std::size_t>(input.header.size(spec)))};

@@ -20,7 +20,8 @@ def right_calls(mycc: object) -> float:
         energy = trifuse.pyscf.ccsd_t(mycc, allow_unconverged=True, verbose=0, form="auto", method="ct")
     trifuse.pyscf.Gradients(mycc, device="cuda").as_scanner()
     trifuse.pyscf.dip_moment(mycc, relaxed=False, omega2=0.1)
-    product: float = trifuse.contract("ax,xb->ab", arrays, [[1.0]], beta=0, threads=1)[0, 0]
+    density = trifuse.triples(t1=arrays, derivatives=["t1", "t2"]).derivatives["t2"].sum()
+    product: float = density + trifuse.contract("ax,xb->ab", arrays, [[1.0]], beta=0, threads=1)[0, 0]
     trifuse.contract("ax,xb->ab", arrays, arrays, arrays, gpus=[0, 1], memory=1 << 30)
     return product + energy + float(trifuse.pyscf.triples(mycc, omega2=0.1)) + result.e_t
 
