@@ -162,8 +162,8 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
     options.omega2 = {regularized ? left->info().omega2 : 0.0};
   }
   check_options(options);  // again, because omega2 may come from the left amplitudes
-  auto methods = std::make_unique<ChosenMethods>(options.methods, right, left, formulation);
   ChosenOrbitals orbitals(right, options, formulation);
+  auto methods = std::make_unique<ChosenMethods>(options.methods, right, left, formulation, orbitals.rotation());
   const TileSource* const given = options.right_operands;
   if (given != nullptr && methods->left_integrals() != nullptr)
     throw UsageError("Methods with moments of CCSD make the operands of the right side; give none.");
@@ -175,12 +175,6 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
                   .disconnected = orbitals.in_orbitals(methods->disconnected()),
                   .denominators = methods->denominators()};
   if (given != nullptr && problem.left == nullptr) problem.left = problem.left_integrals;
-  if (problem.denominators != nullptr && orbitals.rotates()) {
-    throw UsageError(fmt::format(
-        "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but {} has other orbitals; "
-        "ask for 2t, which has none of these denominators.",
-        right.info().path));
-  }
   std::vector<std::string> warnings = orbitals.warnings();
   warnings.insert(warnings.end(), methods->warnings().begin(), methods->warnings().end());
   WantedEnergies wanted = methods->wanted(orbitals.method(), options.omega2);

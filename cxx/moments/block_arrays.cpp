@@ -91,14 +91,9 @@ class Blocks {
     const int threads = available_threads();
     const Terms terms(contract_on_cores(threads), threads);
     for_tiles(of_c, of_b, of_b, [&](int c, int b, int d) {
-      const Four some{size(c), particles, size(b), size(d)}, place = strides_of(some);
-      Buffer integrals = zeros(some);
-      bool any = false;
-      for (int e = space_.first(of_c); e < space_.last(of_c); ++e) {
-        double* const to = integrals.data() + space_.offset_in_class(e) * place[1];
-        any = copy_block(TensorKind::v2, {c, e, b, d}, direct, place, to) || any;
-      }
-      if (!any) return;
+      const Four some{size(c), particles, size(b), size(d)};
+      Buffer integrals;
+      if (!copy_first_pairs(c, b, d, integrals)) return;
       const Four found{holes, size(c), size(b), size(d)};
       Buffer products = zeros(found);
       terms.add(Result{products.data(), {found.begin(), found.end()}}, "ke,cebd->kcbd", 1.0,
@@ -127,7 +122,67 @@ class Blocks {
     }
   }
 
+  /// Writes the same for other orbitals: U[x,c] U[x,e] U[y,b] U[y,d] (ce|bd), and, if there is a second matrix, with b
+  /// and e exchanged in U.
+  void make_diagonals(const ArraySpec& spec, const OrbitalVectors& vectors, double* matrices) const {
+    const OrbitalClass of_a = spec.axes[0], of_b = spec.axes[1];
+    const std::int64_t rows = orbitals(of_a), columns = orbitals(of_b);
+    std::fill_n(matrices, spec.matrices * rows * columns, 0.0);
+    const Spin second = space_.restricted() ? Spin::alpha : spin_of(of_b);
+    const std::vector<double> first_pairs = pairs_of(vectors.particles[spin_of(of_a)], rows),
+                              second_pairs = pairs_of(vectors.particles[second], columns);
+    const ArrayView of_first(first_pairs.data(), {rows, rows, rows}),
+        of_second(second_pairs.data(), {columns, columns, columns});
+    const Result coulomb{matrices, {rows, columns}}, exchange{matrices + rows * columns, {rows, columns}};
+    const int threads = available_threads();
+    const Terms terms(contract_on_cores(threads), threads);
+    for_tiles(of_a, of_b, of_b, [&](int c, int b, int d) {
+      Buffer integrals;
+      const Four some{size(c), rows, size(b), size(d)};
+      if (!copy_first_pairs(c, b, d, integrals)) return;
+      const ArrayView cebd(integrals.data(), {some.begin(), some.end()});
+      const auto begin = [&](int tile) { return space_.offset_in_class(tile); };
+      const auto part = [&](ArrayView view, std::int64_t p, std::int64_t p_count, std::int64_t q,
+                            std::int64_t q_count) {
+        view.first += p * view.strides[1] + q * view.strides[2];
+        view.extents[1] = p_count;
+        view.extents[2] = q_count;
+        return view;
+      };
+      OwnedArray half = terms.make({rows, some[2], some[3]});
+      terms.add(half.result(), "xce,cebd->xbd", 1.0, part(of_first, begin(c), some[0], 0, rows), cebd);
+      terms.add(coulomb, "xbd,ybd->xy", 1.0, half.view(), part(of_second, begin(b), some[2], begin(d), some[3]));
+      if (!space_.restricted()) return;
+      OwnedArray other = terms.make({rows, some[1], some[3]});
+      terms.add(other.result(), "xcb,cebd->xed", 1.0, part(of_first, begin(c), some[0], begin(b), some[2]), cebd);
+      terms.add(exchange, "xed,yed->xy", 1.0, other.view(), part(of_second, 0, columns, begin(d), some[3]));
+    });
+  }
+
  private:
+  /// Returns u[x,p] u[x,q].
+  static std::vector<double> pairs_of(const std::vector<double>& u, std::int64_t count) {
+    std::vector<double> pairs;
+    pairs.reserve(u.size() * static_cast<std::size_t>(count));
+    for (auto row = u.begin(); row != u.end(); row += count) {
+      for (std::int64_t p = 0; p < count; ++p) {
+        for (std::int64_t q = 0; q < count; ++q) pairs.push_back(row[p] * row[q]);
+      }
+    }
+    return pairs;
+  }
+  /// Copies (ce|bd) of all e, [c,e,b,d]. Returns false if no block exists.
+  bool copy_first_pairs(int c, int b, int d, Buffer& integrals) const {
+    const OrbitalClass of_c = space_[c].orbital_class;
+    const Four some{size(c), orbitals(of_c), size(b), size(d)}, place = strides_of(some);
+    integrals = zeros(some);
+    bool any = false;
+    for (int e = space_.first(of_c); e < space_.last(of_c); ++e) {
+      double* const to = integrals.data() + space_.offset_in_class(e) * place[1];
+      any = copy_block(TensorKind::v2, {c, e, b, d}, direct, place, to) || any;
+    }
+    return any;
+  }
   std::int64_t size(int tile) const { return space_[tile].size; }
   Four sizes(const FourTiles& tiles) const { return {size(tiles[0]), size(tiles[1]), size(tiles[2]), size(tiles[3])}; }
   Four shape_of(const ArraySpec& spec) const {
@@ -222,7 +277,7 @@ DenseHeader header_of(const TileSource& source) {
 
 }
 
-DenseInput arrays_of_blocks(const TileSource& source) {
+DenseInput arrays_of_blocks(const TileSource& source, const OrbitalsToBe& semicanonical) {
   const Blocks blocks(source);
   DenseInput input;
   input.header = header_of(source);
@@ -231,6 +286,7 @@ DenseInput arrays_of_blocks(const TileSource& source) {
   for (const auto& specs : {amplitude_arrays(restricted), integral_arrays(restricted), exchange_arrays(restricted),
                             moment_arrays(restricted)}) {
     for (const ArraySpec& plain : specs) {
+      if (plain.kind == ArrayKind::vvvv_diag_semicanonical && !semicanonical) continue;
       if (plain.kind == ArrayKind::ladder || input.header.size(plain) == 0) continue;
       const ArraySpec spec = restricted ? plain : antisymmetrised_alternative(plain).value_or(plain);
       std::vector<std::int64_t> shape;
@@ -240,6 +296,7 @@ DenseInput arrays_of_blocks(const TileSource& source) {
         if (spec.kind == ArrayKind::t1) return blocks.read_t1(spec.axes[0], spec.axes[1], elements);
         if (spec.kind == ArrayKind::kvvv) return blocks.make_kvvv(spec, elements);
         if (spec.kind == ArrayKind::vvvv_diag) return blocks.make_diagonals(spec, elements);
+        if (are_diagonals(spec.kind)) return blocks.make_diagonals(spec, semicanonical(), elements);
         return blocks.read_array(spec, elements);
       });
     }

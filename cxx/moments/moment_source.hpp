@@ -17,7 +17,9 @@ namespace trifuse::moments {
 /// must outlive the result. Throws InputError if it has neither.
 ///
 /// `amplitudes`: a source whose amplitudes replace those of `source`, see with_amplitudes(); null: none.
-DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes = nullptr);
+/// `semicanonical`: orbitals of vvvv_diag_semicanonical, which is made like vvvv_diag; empty: it is not made.
+DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes = nullptr,
+                     const OrbitalsToBe& semicanonical = {});
 /// Throws InputError if an array of these kinds, or the Fock matrix, is absent; the sentence names all that are.
 void require_arrays(const DenseInput& input, std::span<const ArrayKind> kinds);
 

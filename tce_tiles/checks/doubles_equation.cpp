@@ -245,7 +245,7 @@ std::string no_doubles_equation(const DenseInput& input) {
   if (!input.header.restricted) return "it is known for closed shells only";
   std::vector<ArraySpec> needed = exchange_arrays(true);
   for (const ArraySpec& spec : moment_arrays(true)) {
-    if (spec.kind != ArrayKind::vvvv_diag) needed.push_back(spec);
+    if (!are_diagonals(spec.kind)) needed.push_back(spec);
   }
   for (const ArraySpec& spec : needed) {
     if (!input.arrays->has(spec.name)) return fmt::format("{} is missing", spec.name);

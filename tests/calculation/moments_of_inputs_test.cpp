@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +13,9 @@
 #include <vector>
 
 #include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/orbitals.hpp"
+#include "cxx/moments/rotated_inputs.hpp"
+#include "cxx/rotation/orbital_rotation.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/dump_files/dump_source.hpp"
 #include "tce_tiles/tiles/wrapped_source.hpp"
@@ -33,8 +38,8 @@ std::string path_of(const std::string& name) {
 /// The numbers of a dump with factors, and its integrals, multiplied out one by one.
 class Factored {
  public:
-  explicit Factored(const std::string& name)
-      : dump_(read_raw_dump(path_of(name))), restricted_(dump_.datasets.contains("t2")) {
+  explicit Factored(const std::string& name) : Factored(read_raw_dump(path_of(name))) {}
+  explicit Factored(RawDump dump) : dump_(std::move(dump)), restricted_(dump_.datasets.contains("t2")) {
     for (const Spin spin : {Spin::alpha, Spin::beta}) {
       const std::string letters = restricted_ ? "" : spin == Spin::alpha ? "_a" : "_b";
       const auto &oo = take("factors_oo" + letters), &ov = take("factors_ov" + letters),
@@ -69,12 +74,15 @@ class Factored {
     return n + (space_of(c) == Space::particle ? of(spin_of(c)).occupied : 0);
   }
 
-  /// Returns the dump with whole arrays of integrals.
-  RawDump whole() const {
+  /// Returns the dump with whole arrays of integrals. `semicanonical`: orbitals of vvvv_diag_semicanonical; null: the
+  /// dump has none.
+  RawDump whole(const moments::OrbitalVectors* semicanonical = nullptr) const {
     RawDump whole = dump_;
     for (const auto& specs : {integral_arrays(restricted_), exchange_arrays(restricted_), moment_arrays(restricted_)}) {
       for (const ArraySpec& spec : specs) {
         if (spec.kind == ArrayKind::vvvv_diag) add_diagonals(whole, spec);
+        if (spec.kind == ArrayKind::vvvv_diag_semicanonical && semicanonical != nullptr)
+          in_orbitals(*semicanonical).add_diagonals(whole, spec);
         if (spec.kind == ArrayKind::kvvv) add_kvvv(whole, spec);
         if (spec.kind == ArrayKind::ladder || spec.axes.size() != 4 || spec.kind == ArrayKind::kvvv) continue;
         add(whole, spec, [&](std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t u) {
@@ -84,6 +92,68 @@ class Factored {
       }
     }
     return whole;
+  }
+  /// Returns the same molecule in other orbitals.
+  Factored in_orbitals(const moments::OrbitalVectors& vectors) const {
+    Factored other = *this;
+    other.dump_ = amplitudes_in_orbitals(dump_, vectors);
+    for (Orbitals& of_spin : other.spins_) {
+      const std::vector<double> u =
+          both(vectors, &of_spin == other.spins_.data() || restricted_ ? Spin::alpha : Spin::beta);
+      RawDump::Dataset factors{{std::ssize(of_spin.factors) / (of_spin.all * of_spin.all), of_spin.all, of_spin.all},
+                               of_spin.factors};
+      for (const std::size_t axis : {std::size_t{1}, std::size_t{2}}) rotate(factors, axis, u);
+      of_spin.factors = factors.values;
+    }
+    return other;
+  }
+  /// Returns amplitudes, the Fock matrix and orbital energies of a dump of this molecule in other orbitals.
+  RawDump amplitudes_in_orbitals(RawDump dump, const moments::OrbitalVectors& vectors) const {
+    for (const Spin spin : {Spin::alpha, Spin::beta}) {
+      if (restricted_ && spin == Spin::beta) break;
+      const auto fock = dump.datasets.find(fock_dataset(spin, restricted_));
+      if (fock == dump.datasets.end()) continue;
+      for (const std::size_t axis : {std::size_t{0}, std::size_t{1}}) rotate(fock->second, axis, both(vectors, spin));
+    }
+    for (const ArraySpec& spec : amplitude_arrays(restricted_)) {
+      RawDump::Dataset& data = dump.datasets.at(spec.name);
+      for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
+        const OrbitalClass c = spec.axes[axis];
+        const auto& of_space = space_of(c) == Space::hole ? vectors.holes : vectors.particles;
+        rotate(data, axis, of_space[restricted_ ? Spin::alpha : spin_of(c)]);
+      }
+    }
+    return dump;
+  }
+  /// Makes the orbital energies of a dump the diagonal of the Fock matrices of this molecule.
+  void set_energies(RawDump& dump) const {
+    for (const OrbitalClass c : orbital_classes) {
+      if (restricted_ && spin_of(c) == Spin::beta) continue;
+      std::vector<double>& energies = dump.datasets.at(class_dataset("eps", c, restricted_)).values;
+      const RawDump::Dataset& fock = take(fock_dataset(spin_of(c), restricted_));
+      for (std::size_t n = 0; n < energies.size(); ++n) {
+        const auto p = static_cast<std::size_t>(number(c, static_cast<std::int64_t>(n)));
+        energies[n] = fock.values[p * static_cast<std::size_t>(fock.shape[1] + 1)];
+      }
+    }
+  }
+  /// Returns orbitals that are far from those of the dump.
+  moments::OrbitalVectors mixed_orbitals() const {
+    moments::OrbitalVectors vectors;
+    for (const OrbitalClass c : orbital_classes) {
+      const auto n = static_cast<std::size_t>(count(c));
+      std::vector<double> u(n * n, 0.0);
+      for (std::size_t p = 0; p < n; ++p) u[p * (n + 1)] = 1.0;
+      for (std::size_t p = 0; p + 1 < n; ++p) {
+        for (std::size_t q = 0; q < n; ++q) {
+          const double angle = 0.3 + 0.2 * static_cast<double>(p), x = u[p * n + q], y = u[(p + 1) * n + q];
+          u[p * n + q] = std::cos(angle) * x + std::sin(angle) * y;
+          u[(p + 1) * n + q] = std::cos(angle) * y - std::sin(angle) * x;
+        }
+      }
+      (space_of(c) == Space::hole ? vectors.holes : vectors.particles)[spin_of(c)] = u;
+    }
+    return vectors;
   }
   /// Adds kvvv of the amplitudes of a dump to it.
   void add_kvvv(RawDump& dump) const {
@@ -101,6 +171,30 @@ class Factored {
       return factors[static_cast<std::size_t>((x * all + p) * all + q)];
     }
   };
+
+  /// Returns the vectors of holes and particles of a spin as one matrix.
+  std::vector<double> both(const moments::OrbitalVectors& vectors, Spin spin) const {
+    const auto n = static_cast<std::size_t>(of(spin).all), o = static_cast<std::size_t>(of(spin).occupied), v = n - o;
+    std::vector<double> u(n * n, 0.0);
+    for (std::size_t p = 0; p < n; ++p) {
+      for (std::size_t q = 0; q < n; ++q) {
+        if (p < o && q < o) u[p * n + q] = vectors.holes[spin][p * o + q];
+        if (p >= o && q >= o) u[p * n + q] = vectors.particles[spin][(p - o) * v + q - o];
+      }
+    }
+    return u;
+  }
+  static void rotate(RawDump::Dataset& data, std::size_t axis, const std::vector<double>& u) {
+    const auto n = static_cast<std::size_t>(data.shape[axis]);
+    std::size_t inner = 1;
+    for (std::size_t each = axis + 1; each < data.shape.size(); ++each)
+      inner *= static_cast<std::size_t>(data.shape[each]);
+    const std::vector<double> old = std::exchange(data.values, std::vector<double>(data.values.size(), 0.0));
+    for (std::size_t at = 0; at < old.size(); ++at) {
+      const std::size_t q = at / inner % n;
+      for (std::size_t p = 0; p < n; ++p) data.values[at + (p - q) * inner] += u[p * n + q] * old[at];
+    }
+  }
 
   const RawDump::Dataset& take(const std::string& name) const { return dump_.datasets.at(name); }
   static double element(const RawDump::Dataset& data, std::int64_t x, std::int64_t p, std::int64_t q) {
@@ -204,7 +298,8 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
 
   /// Compares the energies of all executors and formulations.
   void expect_same(const TileSource& x, const TileSource* left_of_x, const TileSource& y, const TileSource* left_of_y,
-                   const std::vector<TriplesMethod>& methods) {
+                   const std::vector<TriplesMethod>& methods,
+                   std::array<RohfOrbitals, 2> rohf = {RohfOrbitals::nwchem, RohfOrbitals::nwchem}) {
     for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
       if (formulation == SpinFormulation::spin_adapted && !x.tiles().restricted()) continue;
       for (const ExecutorKind executor : {ExecutorKind::cpu, ExecutorKind::reference}) {
@@ -212,18 +307,15 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
         CalculationOptions options = options_for(formulation, 3);
         options.methods = methods;
         options.executor = executor;
-        const std::vector<double> of_x = numbers_of(calculate(x, options, left_of_x)),
-                                  of_y = numbers_of(calculate(y, options, left_of_y));
+        options.rohf = rohf[0];
+        const std::vector<double> of_x = numbers_of(calculate(x, options, left_of_x));
+        options.rohf = rohf[1];
+        const std::vector<double> of_y = numbers_of(calculate(y, options, left_of_y));
         ASSERT_EQ(of_x.size(), of_y.size());
         for (std::size_t n = 0; n < of_x.size(); ++n) EXPECT_NEAR(of_x[n], of_y[n], 1e-14);
         EXPECT_LT(of_x.front(), 0.0);
       }
     }
-  }
-
-  bool canonical() const { return std::string(GetParam()).find("rohf") == std::string::npos; }
-  std::vector<TriplesMethod> with_lambda() const {
-    return canonical() ? std::vector{two_t, cr_cc23} : std::vector{two_t};
   }
 
   std::vector<std::unique_ptr<HeldArrays>> held_;
@@ -235,7 +327,7 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
 
 TEST_P(MomentsOf, FactorsAndWholeArraysAreTheSame) {
   expect_same(*factors_, nullptr, *whole_, nullptr, {ct, cr_t});
-  expect_same(*factors_, lambda_.get(), *whole_, lambda_.get(), with_lambda());
+  expect_same(*factors_, lambda_.get(), *whole_, lambda_.get(), {two_t, cr_cc23});
 }
 
 // The left amplitudes are multiplied with the factors of the right ones.
@@ -253,7 +345,44 @@ TEST_P(MomentsOf, FactorsWithOtherAmplitudesAreTheSame) {
 TEST_P(MomentsOf, BlocksAndWholeArraysAreTheSame) {
   const AllBlocks blocks(*factors_, integrals_);
   expect_same(blocks, nullptr, *whole_, nullptr, {ct, cr_t});
-  expect_same(blocks, lambda_.get(), *whole_, lambda_.get(), with_lambda());
+  expect_same(blocks, lambda_.get(), *whole_, lambda_.get(), {two_t, cr_cc23});
+}
+
+// Orbitals that are not canonical are rotated. The same molecule in semicanonical orbitals is not, and neither are
+// those of ROHF if it is called UHF. In orbitals of a degenerate pair, denominators depend on their choice.
+TEST_P(MomentsOf, OtherOrbitalsGiveTheEnergiesOfSemicanonicalOnes) {
+  const bool rohf = factors_->info().reference == Reference::rohf;
+  const Factored given = rohf ? integrals_ : integrals_.in_orbitals(integrals_.mixed_orbitals());
+  RawDump lambda = read_raw_dump(path_of(std::string(GetParam()) + "_lambda"));
+  if (!rohf) lambda = integrals_.amplitudes_in_orbitals(lambda, integrals_.mixed_orbitals());
+  if (!rohf) given.set_energies(lambda);
+  RawDump plain = given.whole();
+  if (!rohf) given.set_energies(plain);
+  const auto without_diagonals = open(plain, factors_->info());
+  const moments::OrbitalVectors vectors = vectors_of(OrbitalRotation(*without_diagonals), without_diagonals->tiles());
+  RawDump with_diagonals = given.whole(&vectors);
+  if (!rohf) given.set_energies(with_diagonals);
+  const Factored rotated = given.in_orbitals(vectors);
+  RawDump by_hand = rotated.whole(), lambda_by_hand = given.amplitudes_in_orbitals(lambda, vectors);
+  rotated.set_energies(by_hand);
+  rotated.set_energies(lambda_by_hand);
+  SourceInfo info = factors_->info(), info_of_lambda = lambda_->info();
+  if (rohf) info.reference = info_of_lambda.reference = Reference::uhf;
+  const auto whole = open(with_diagonals, factors_->info()), left = open(lambda, lambda_->info());
+  const auto expected = open(by_hand, info), expected_left = open(lambda_by_hand, info_of_lambda);
+  const std::array<RohfOrbitals, 2> orbitals = {rohf ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem,
+                                                RohfOrbitals::nwchem};
+  const AllBlocks blocks(*whole, given);
+  for (const TileSource* const source : std::initializer_list<const TileSource*>{whole.get(), &blocks}) {
+    expect_same(*source, nullptr, *expected, nullptr, {ct, cr_t}, orbitals);
+    expect_same(*source, left.get(), *expected, expected_left.get(), {two_t, cr_cc23}, orbitals);
+  }
+  if (rohf) expect_same(*factors_, left.get(), *expected, expected_left.get(), {two_t, cr_cc23}, orbitals);
+  CalculationOptions options = options_for();
+  options.methods = {cr_cc23};
+  options.rohf = orbitals[0];
+  expect_refusal([&] { calculate(*without_diagonals, options, left.get()); },
+                 {"lacks vvvv_diag_semicanonical", "--moments"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, MomentsOf, ::testing::Values("lih_631g_rhf_df", "beh_sto3g_uhf_df", "beh_sto3g_rohf_df"),
