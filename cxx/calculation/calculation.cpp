@@ -45,8 +45,11 @@ void check_left(const TileSource& right, const TileSource& left) {
     if (std::abs(x[p] - y[p]) > tolerance) {
       throw InputError(fmt::format(
           "{} have different orbital energies ({:.8f} and {:.8f} for sorted orbital {}); both must come from the "
-          "same SCF.",
-          pair, x[p], y[p], p + 1));
+          "same SCF{}.",
+          pair, x[p], y[p], p + 1,
+          right.info().reference == Reference::rohf
+              ? ", and state the same energies: of ROHF, NWChem's files have one for both spins and dumps of PySCF two"
+              : ""));
     }
   }
 }

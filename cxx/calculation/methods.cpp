@@ -108,7 +108,13 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
 void ChosenMethods::check(const TileSource* left) const {
   const Family family = family_of(methods_);
   if (family == Family::lambda && !has_amplitudes(left, AmplitudeKind::lambda)) {
-    throw UsageError("The methods 2t and cr-cc23 need Lambda amplitudes on the left side; give them (--left).");
+    const std::string found =
+        left == nullptr ? ""
+                        : fmt::format("; {} has those of {}", left->info().path, to_string(left->info().amplitudes));
+    throw UsageError(
+        fmt::format("The methods 2t and cr-cc23 need Lambda amplitudes on the left side{}. Give them (--left), for the "
+                    "files of NWChem as a dump in its orbitals.",
+                    found));
   }
   for (const auto& [method, name] : {std::pair{reg_t, "reg-t"}, {reg_gf_t, "reg-gf-t"}}) {
     if (!asks_for(method) || has_amplitudes(left, AmplitudeKind::regularized_ccsd)) continue;

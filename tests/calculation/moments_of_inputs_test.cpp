@@ -22,6 +22,7 @@
 #include "tests/support/calculations.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/support/molecules.hpp"
+#include "tests/support/refusals.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// Methods with moments whose integrals are factors, whole arrays or blocks.
@@ -404,6 +405,39 @@ std::vector<double> energies_of_nwchem(const std::string& folder) {
     energies.push_back(energy.total.e_paren_t);
   }
   return energies;
+}
+
+struct NwchemCase {
+  const char* folder;
+  const char* lambda;
+  RohfOrbitals rohf;
+  std::array<double, 4> energies;  ///< CR-CC(2,3)_A, _B, _C, _D, hartree, from PySCF's orbitals and integrals
+};
+
+// The left dumps are of the orbitals of NWChem's files.
+TEST(MomentsOfNwchemFiles, TakeLambdaAmplitudesOfADump) {
+  const std::array<NwchemCase, 2> cases = {
+      {{"h2o_631g_c1_rhf_t5_2eorb",
+        "h2o_631g_nwchem_rhf_lambda",
+        RohfOrbitals::nwchem,
+        {-0.00092026400169727, -0.00089070626397482, -0.00116716934503848, -0.00116177322021540}},
+       {"ch2_631g_c1_rohf_t3_2eorb",
+        "ch2_631g_nwchem_rohf_lambda",
+        RohfOrbitals::semicanonical,
+        {-0.00057969754599368, -0.00056527061572823, -0.00078732007398021, -0.00078427818008063}}}};
+  for (const auto& [folder, lambda, rohf, expected] : cases) {
+    const auto right = open_dump_of(folder), left = open_dump(path_of(lambda), 1, 2);
+    CalculationOptions options = options_for();
+    options.methods = {two_t, cr_cc23};
+    options.rohf = rohf;
+    const CalculationResult result = calculate(*right, options, left.get());
+    ASSERT_EQ(result.energies.size(), expected.size());
+    for (std::size_t n = 0; n < expected.size(); ++n)
+      EXPECT_NEAR(result.energies[n].total.e_paren_t, expected[n], 2e-10) << result.energies[n].method;
+    expect_failure<UsageError>(
+        [&, &options = options, &right = right] { calculate(*right, options, right.get()); },
+        "has those of ccsd. Give them (--left), for the files of NWChem as a dump in its orbitals.");
+  }
 }
 
 // The same molecule with integrals of spatial orbitals and of spin orbitals, with and without irreps.
