@@ -170,13 +170,14 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   const TileSource* const given = options.right_operands;
   if (given != nullptr && methods->left_integrals() != nullptr)
     throw UsageError("Methods with moments of CCSD make the operands of the right side; give none.");
-  Problem problem{.right = orbitals.in_orbitals(given != nullptr ? given : methods->right()),
-                  .left = orbitals.in_orbitals(methods->left()),
-                  .left_integrals = orbitals.in_orbitals(given != nullptr ? &right : methods->left_integrals()),
-                  .formulation = formulation,
-                  .method = methods->method(orbitals.method()),
-                  .disconnected = orbitals.in_orbitals(methods->disconnected()),
-                  .denominators = methods->denominators()};
+  Problem problem{
+      .right = orbitals.in_orbitals(given != nullptr ? given : methods->right()),
+      .left = orbitals.in_orbitals(methods->left()),
+      .left_integrals = orbitals.in_orbitals(given != nullptr ? &methods->bare() : methods->left_integrals()),
+      .formulation = formulation,
+      .method = methods->method(orbitals.method()),
+      .disconnected = orbitals.in_orbitals(methods->disconnected()),
+      .denominators = methods->denominators()};
   if (given != nullptr && problem.left == nullptr) problem.left = problem.left_integrals;
   std::vector<std::string> warnings = orbitals.warnings();
   warnings.insert(warnings.end(), methods->warnings().begin(), methods->warnings().end());

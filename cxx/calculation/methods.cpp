@@ -87,11 +87,11 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
     : methods_(methods), right_(right), left_(left), formulation_(formulation), rotation_(std::move(rotation)) {
   check(left);
   const Family family = family_of(methods_.front());
+  if (right.factors() != nullptr) bare_ = std::make_unique<moments::BareSource>(right);
   if (family == Family::bare) return;
   moments::OrbitalsToBe semicanonical;
   if (rotation_ != nullptr) semicanonical = [this] { return vectors_of(*rotation_, right_.tiles()); };
   const DenseInput& input = bare_arrays_.emplace(moments::arrays_of(right, nullptr, semicanonical));
-  if (right.factors() != nullptr) bare_ = std::make_unique<moments::BareSource>(right);
   right_made_ = std::make_unique<MomentSource>(right, input, moments::right_moments);
   if (asks_for(cr_t)) disconnected_ = std::make_unique<MomentSource>(right, input, moments::disconnected_triples);
   if (family == Family::lambda) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
@@ -154,8 +154,7 @@ bool ChosenMethods::asks_for(TriplesMethod method) const {
 
 const TileSource* ChosenMethods::left_integrals() const {
   if (left_made_) return left_made_.get();
-  if (bare_) return bare_.get();
-  return right_made_ ? &right_ : nullptr;
+  return right_made_ ? &bare() : nullptr;
 }
 
 Method ChosenMethods::method(const Method& chosen) const {

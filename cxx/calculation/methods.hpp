@@ -60,6 +60,8 @@ class ChosenMethods {
   const TileSource* right() const { return right_made_ ? right_made_.get() : &right_; }
   const TileSource* left() const { return left_; }
   const TileSource* left_integrals() const;
+  /// Returns the amplitudes and integrals of the input, the latter without factors, beside a side that has none.
+  const TileSource& bare() const { return bare_ ? static_cast<const TileSource&>(*bare_) : right_; }
   const TileSource* disconnected() const { return disconnected_.get(); }
   /// Returns the tables of denominators, which are empty before make(); null: no method needs them.
   const TripleDenominators* denominators() const { return asks_for(TriplesMethod::cr_cc23) ? &tables_ : nullptr; }
