@@ -66,9 +66,14 @@ struct PlanCommand {
     const std::vector<MeasuredRun> runs = read_measured_runs(measured);
 
     Problem problem;
-    problem.right = molecule.get();
+    // Dressed integrals have no factors, and then the bare ones have none, either.
+    const WithoutFactors whole(*molecule);
+    const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
+    const bool dressed = needs.moments > 0;
+    problem.right = dressed ? static_cast<const TileSource*>(&whole) : molecule.get();
     problem.formulation = formulation_of(*molecule);
-    const NeedsOfMethods needs = add_sides(problem);
+    if (needs.left_amplitudes) problem.left = problem.right;
+    if (dressed) problem.left_integrals = problem.right;
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
@@ -80,7 +85,7 @@ struct PlanCommand {
           "gives fewer tasks.\n",
           1e-6 * tasks, seconds_of_task * tasks);
     }
-    const Plan plan = make_plan(tiles, problem.formulation);
+    const Plan plan = make_plan(tiles, problem.formulation, problem.sides());
     status.show(fmt::format("Predicting {}", name_of(job)));
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
     const Inspection inspection(plan, problem, options.precision);
@@ -106,7 +111,11 @@ struct PlanCommand {
       if (rohf || report.rotates)
         report.rotation = predict_rotation(rotation_cost(*molecule, adapted), report.prediction, machine);
     }
-    if (needs.moments > 0) report.dressing = predict_dressing(tiles, needs.moments, needs.dressed_sides);
+    if (dressed) {
+      const FactorSource* const factors = molecule->factors();
+      report.dressing =
+          predict_dressing(tiles, needs.moments, needs.dressed_sides, factors != nullptr ? factors->auxiliary() : 0);
+    }
     JobShape of_curve = without_lanes(report.prediction.job);
     of_curve.nodes = nodes.value_or(0);
     PlanBudget budget;
@@ -157,19 +166,6 @@ struct PlanCommand {
       throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
     }
     return options.formulation.value_or(default_formulation(molecule.tiles()));
-  }
-
-  /// Adds the left side of the methods to a problem. Returns what they need.
-  NeedsOfMethods add_sides(Problem& problem) const {
-    const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
-    if (needs.left_amplitudes) problem.left = problem.right;
-    if (needs.moments == 0) return needs;
-    if (problem.right->factors() != nullptr)
-      throw UsageError(
-          "trifuse plan predicts methods with moments for whole integrals only; leave --factors out, or give a dump of "
-          "integrals. A run from factors has the same panels.");
-    problem.left_integrals = problem.right;
-    return needs;
   }
 
   /// Returns the tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
@@ -246,7 +242,7 @@ struct PlanCommand {
       const TileSpace tiles = tiles_of(molecule, problem.formulation, true, size);
       if (tiles == plan.tiles || estimated_tasks(tiles, problem.formulation) > many_tiles_tasks) continue;
       status.show(fmt::format("Trying {} tiles", size ? std::to_string(*size) : "other"));
-      const Plan other = make_plan(tiles, problem.formulation);
+      const Plan other = make_plan(tiles, problem.formulation, problem.sides());
       if (!budget.take(other, {job})) continue;
       const Inspection inspection(other, problem, chosen.precision);
       const Prediction prediction = predict(other, problem, inspection, machine, job);

@@ -84,10 +84,10 @@ Tiling choose_tiling(const TileSpace& orbitals, const CalculationOptions& option
   return begun.value_or(tiling);
 }
 
-/// Lists the tasks. `allowed`: memory for the list, bytes. `advice`: how the user can allow more; may be empty. Throws
-/// UsageError if there are too many tasks.
-Plan plan_tasks(const TileSpace& tiles, SpinFormulation formulation, std::int64_t tile_size, std::int64_t allowed,
-                const char* advice) {
+/// Lists the tasks. `sides`: number of sides. `allowed`: memory for the list, bytes. `advice`: how the user can allow
+/// more; may be empty. Throws UsageError if there are too many tasks.
+Plan plan_tasks(const TileSpace& tiles, SpinFormulation formulation, int sides, std::int64_t tile_size,
+                std::int64_t allowed, const char* advice) {
   const double plan_bytes = estimated_tasks(tiles, formulation) * bytes_per_task;
   // A short list fits anywhere; for less memory the check of the scratch says how much a run needs.
   constexpr std::int64_t short_list = std::int64_t{1} << 20;
@@ -107,7 +107,7 @@ Plan plan_tasks(const TileSpace& tiles, SpinFormulation formulation, std::int64_
     throw UsageError(
         fmt::format("No machine has the memory for {:.0f} occupied and {:.0f} virtual orbitals.", holes, particles));
   }
-  return make_plan(tiles, formulation);
+  return make_plan(tiles, formulation, sides);
 }
 
 /// Plans the operands, the scratch and the threads of this process.
@@ -192,7 +192,7 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   check_denominators(problem, largest);
   const bool for_gpus = of_rank.plan_for.value_or(options.executor) == ExecutorKind::cuda;
   const Tiling tiling = choose_tiling(space, options, formulation, for_gpus, of_rank.journal_tiles);
-  Plan plan = plan_tasks(retile(space, tiling), formulation, tiling.sizes.particles, memory.limit,
+  Plan plan = plan_tasks(retile(space, tiling), formulation, problem.sides(), tiling.sizes.particles, memory.limit,
                          for_gpus ? "" : ", or allow more --memory");
   auto state = std::make_unique<CalculationState>(CalculationState{
       std::move(options), of_rank, std::move(devices), std::move(methods), std::move(orbitals), problem,

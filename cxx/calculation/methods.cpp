@@ -87,7 +87,7 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
     : methods_(methods), right_(right), left_(left), formulation_(formulation), rotation_(std::move(rotation)) {
   check(left);
   const Family family = family_of(methods_.front());
-  if (right.factors() != nullptr) bare_ = std::make_unique<moments::BareSource>(right);
+  if (right.factors() != nullptr) bare_ = std::make_unique<WithoutFactors>(right);
   if (family == Family::bare) return;
   moments::OrbitalsToBe semicanonical;
   if (rotation_ != nullptr) semicanonical = [this] { return vectors_of(*rotation_, right_.tiles()); };

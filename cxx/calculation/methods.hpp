@@ -14,6 +14,7 @@
 #include "cxx/triples/smallest_denominator.hpp"
 #include "cxx/triples/triple_denominators.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
+#include "tce_tiles/tiles/wrapped_source.hpp"
 
 /// What the option `methods` asks for: the sources of both sides, the quotients and the names of the energies.
 namespace trifuse {
@@ -96,9 +97,9 @@ class ChosenMethods {
   const TileSource* left_;
   SpinFormulation formulation_;
   std::shared_ptr<const OrbitalRotation> rotation_;
-  std::optional<DenseInput> bare_arrays_;      ///< of `right_`; nullopt: no method needs them
-  std::unique_ptr<moments::BareSource> bare_;  ///< of `right_`; null: `right_` has no factors
-  std::optional<DenseInput> of_left_;          ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
+  std::optional<DenseInput> bare_arrays_;  ///< of `right_`; nullopt: no method needs them
+  std::unique_ptr<WithoutFactors> bare_;   ///< of `right_`; null: `right_` has no factors
+  std::optional<DenseInput> of_left_;      ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
   std::unique_ptr<moments::MomentSource> right_made_, left_made_, disconnected_;  ///< null: not needed
   TripleDenominators tables_;
   std::array<DenominatorRange, 4> ranges_{};  ///< [Denominator]

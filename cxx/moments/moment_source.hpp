@@ -33,17 +33,6 @@ extern const MomentSide left_moments;          ///< DressedInputs::left()
 extern const MomentSide disconnected_triples;  ///< DressedInputs::disconnected()
 extern const MomentSide left_moments_of_gf;    ///< DressedInputs::left_of_gf()
 
-/// A source of bare integrals without factors, because the other side has none. Blocks are made when they are read.
-class BareSource final : public WrappedSource {
- public:
-  using WrappedSource::WrappedSource;
-
- private:
-  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override {
-    source().read_block(tensor, tiles, block);
-  }
-};
-
 /// A source of one side of a method with moments. It has the orbitals of the source of bare integrals from the
 /// beginning. Its blocks can be read after make().
 class MomentSource final : public WrappedSource, public OfDenseInput {
