@@ -36,7 +36,9 @@ constexpr Roles amplitudes = {2, 3, 0, 1};
 /// Reads whole arrays from blocks.
 class Blocks {
  public:
-  explicit Blocks(const TileSource& source) : source_(source), space_(source.tiles()) {}
+  /// `header`: of the source.
+  Blocks(const TileSource& source, DenseHeader header)
+      : source_(source), space_(source.tiles()), header_(std::move(header)) {}
 
   std::int64_t orbitals(OrbitalClass c) const { return space_.orbitals(c); }
 
@@ -68,8 +70,8 @@ class Blocks {
   void read_array(const ArraySpec& spec, double* array) const {
     const bool t2 = spec.kind == ArrayKind::t2;
     const Roles& roles = t2 ? amplitudes : spec.kind == ArrayKind::ovvv ? direct_of_ovvv : direct;
-    const Four shape = shape_of(spec), strides = strides_of(shape);
-    std::fill_n(array, shape[0] * strides[0], 0.0);
+    const Four strides = strides_in(spec);
+    std::fill_n(array, header_.size(spec), 0.0);
     for_tiles(spec.axes[0], spec.axes[1], spec.axes[2], [&](int p, int q, int r) {
       for (int s = space_.first(spec.axes[3]); s < space_.last(spec.axes[3]); ++s) {
         const FourTiles tiles{p, q, r, s};
@@ -84,8 +86,8 @@ class Blocks {
   void make_kvvv(const ArraySpec& spec, double* kvvv) const {
     const OrbitalClass hole = spec.axes[0], of_c = spec.axes[1], of_b = spec.axes[2];
     const std::int64_t holes = orbitals(hole), particles = orbitals(of_c);
-    const Four strides = strides_of(shape_of(spec));
-    std::fill_n(kvvv, holes * strides[0], 0.0);
+    const Four strides = strides_in(spec);
+    std::fill_n(kvvv, header_.size(spec), 0.0);
     Buffer t1(static_cast<std::size_t>(holes * particles));
     read_t1(hole, of_c, t1.data());
     const int threads = available_threads();
@@ -185,8 +187,11 @@ class Blocks {
   }
   std::int64_t size(int tile) const { return space_[tile].size; }
   Four sizes(const FourTiles& tiles) const { return {size(tiles[0]), size(tiles[1]), size(tiles[2]), size(tiles[3])}; }
-  Four shape_of(const ArraySpec& spec) const {
-    return {orbitals(spec.axes[0]), orbitals(spec.axes[1]), orbitals(spec.axes[2]), orbitals(spec.axes[3])};
+  /// Returns the strides of a whole array of rank 4.
+  Four strides_in(const ArraySpec& spec) const {
+    Four shape{};
+    std::ranges::copy(header_.shape(spec), shape.begin());
+    return strides_of(shape);
   }
 
   /// Calls `use` with all triples of tiles of these classes.
@@ -255,6 +260,7 @@ class Blocks {
 
   const TileSource& source_;
   const TileSpace& space_;
+  DenseHeader header_;
 };
 
 DenseHeader header_of(const TileSource& source) {
@@ -278,9 +284,9 @@ DenseHeader header_of(const TileSource& source) {
 }
 
 DenseInput arrays_of_blocks(const TileSource& source, const OrbitalsToBe& semicanonical) {
-  const Blocks blocks(source);
   DenseInput input;
   input.header = header_of(source);
+  const Blocks blocks(source, input.header);
   const bool restricted = input.header.restricted;
   auto arrays = std::make_shared<MadeArrays>(source.info().path, ArrayWords{"tensor", "write", "calculation", "file"});
   for (const auto& specs : {amplitude_arrays(restricted), integral_arrays(restricted), exchange_arrays(restricted),
@@ -289,10 +295,7 @@ DenseInput arrays_of_blocks(const TileSource& source, const OrbitalsToBe& semica
       if (plain.kind == ArrayKind::vvvv_diag_semicanonical && !semicanonical) continue;
       if (plain.kind == ArrayKind::ladder || input.header.size(plain) == 0) continue;
       const ArraySpec spec = restricted ? plain : antisymmetrised_alternative(plain).value_or(plain);
-      std::vector<std::int64_t> shape;
-      if (spec.matrices > 0) shape.push_back(spec.matrices);
-      for (const OrbitalClass c : spec.axes) shape.push_back(blocks.orbitals(c));
-      arrays->add(spec.name, std::move(shape), [=](double* elements) {
+      arrays->add(spec.name, input.header.shape(spec), [=](double* elements) {
         if (spec.kind == ArrayKind::t1) return blocks.read_t1(spec.axes[0], spec.axes[1], elements);
         if (spec.kind == ArrayKind::kvvv) return blocks.make_kvvv(spec, elements);
         if (spec.kind == ArrayKind::vvvv_diag) return blocks.make_diagonals(spec, elements);
