@@ -23,6 +23,8 @@
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
+#include "tce_tiles/tiles/wrapped_source.hpp"
 
 namespace trifuse::cli {
 
@@ -66,14 +68,10 @@ struct PlanCommand {
     const std::vector<MeasuredRun> runs = read_measured_runs(measured);
 
     Problem problem;
-    // Dressed integrals have no factors, and then the bare ones have none, either.
     const WithoutFactors whole(*molecule);
     const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
-    const bool dressed = needs.moments > 0;
-    problem.right = dressed ? static_cast<const TileSource*>(&whole) : molecule.get();
     problem.formulation = formulation_of(*molecule);
-    if (needs.left_amplitudes) problem.left = problem.right;
-    if (dressed) problem.left_integrals = problem.right;
+    set_sides(problem, *molecule, whole, needs);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
@@ -111,11 +109,7 @@ struct PlanCommand {
       if (rohf || report.rotates)
         report.rotation = predict_rotation(rotation_cost(*molecule, adapted), report.prediction, machine);
     }
-    if (dressed) {
-      const FactorSource* const factors = molecule->factors();
-      report.dressing =
-          predict_dressing(tiles, needs.moments, needs.dressed_sides, factors != nullptr ? factors->auxiliary() : 0);
-    }
+    report.dressing = dressing_of(*molecule, tiles, needs);
     JobShape of_curve = without_lanes(report.prediction.job);
     of_curve.nodes = nodes.value_or(0);
     PlanBudget budget;
@@ -166,6 +160,23 @@ struct PlanCommand {
       throw UsageError("The spin-adapted form needs an RHF reference; use --form auto.");
     }
     return options.formulation.value_or(default_formulation(molecule.tiles()));
+  }
+
+  /// Sets the sources of a problem. Dressed integrals have no factors, and then the bare ones have none, either.
+  /// `whole`: the molecule without factors.
+  static void set_sides(Problem& problem, const TileSource& molecule, const WithoutFactors& whole,
+                        const NeedsOfMethods& needs) {
+    problem.right = &molecule;
+    if (needs.moments > 0) problem.right = problem.left_integrals = &whole;
+    if (needs.left_amplitudes) problem.left = problem.right;
+  }
+
+  /// Predicts what dressed integrals cost; nullopt: the methods have none.
+  static std::optional<DressingPrediction> dressing_of(const TileSource& molecule, const TileSpace& tiles,
+                                                       const NeedsOfMethods& needs) {
+    if (needs.moments == 0) return std::nullopt;
+    const FactorSource* const factors = molecule.factors();
+    return predict_dressing(tiles, needs.moments, needs.dressed_sides, factors != nullptr ? factors->auxiliary() : 0);
   }
 
   /// Returns the tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
