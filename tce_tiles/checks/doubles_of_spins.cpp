@@ -76,7 +76,7 @@ class DoublesEquationOfSpins {
 };
 
 /// Returns an array whose axis n is axis axes[n] of `x`.
-DoublesArray permuted(DoublesArray& x, const std::vector<std::size_t>& axes) {
+DoublesArray with_axes_in_order(DoublesArray& x, const std::vector<std::size_t>& axes) {
   const DoublesView from = x.all();
   std::array<std::int64_t, 4> stride{}, of_axis{1, 1, 1, 1};
   for (std::size_t n = 4; n-- > 1;) of_axis[n - 1] = of_axis[n] * from.shape[n];
@@ -98,7 +98,7 @@ DoublesArray permuted(DoublesArray& x, const std::vector<std::size_t>& axes) {
   return result;
 }
 
-void subtract(DoublesArray& x, DoublesArray from) {
+void subtract_array(DoublesArray& x, DoublesArray from) {
   std::ranges::transform(x.values(), from.values(), x.data(), std::minus());
 }
 
@@ -119,7 +119,7 @@ DoublesEquationOfSpins::DoublesEquationOfSpins(const DenseInput& input, int thre
   w_ = OfSpins(ovov_);
   for_spins([&](int s, int t) {
     g_.emplace_back(std::vector{o(s), o(t), v(s), v(t)});
-    if (s == t) subtract(of(l_, s, s), permuted(of(ovov_, s, s), {0, 3, 2, 1}));
+    if (s == t) subtract_array(of(l_, s, s), with_axes_in_order(of(ovov_, s, s), {0, 3, 2, 1}));
     add("mekf,jf->mekj", 1.0, of(ovov_, s, t), t1_[at(t)], of(j_, s, t));
     add("menf,nf->me", 1.0, of(l_, s, t), t1_[at(t)], f_me_[at(s)]);
   });
@@ -138,7 +138,7 @@ DoublesEquationOfSpins::OfSpins DoublesEquationOfSpins::read_all(ArrayKind kind,
                                                                  const std::vector<std::size_t>& exchange) const {
   OfSpins arrays;
   for_spins([&](int s, int t) {
-    arrays.push_back(exchange.empty() || s <= t ? read(kind, s, t) : permuted(of(arrays, t, s), exchange));
+    arrays.push_back(exchange.empty() || s <= t ? read(kind, s, t) : with_axes_in_order(of(arrays, t, s), exchange));
   });
   return arrays;
 }
@@ -190,7 +190,7 @@ void DoublesEquationOfSpins::add_pairs(int s, int t, OfSpins& ovoo) {
   add("jbmi,ma->ijab", -1.0, x, t1_s, g);
   DoublesArray p = s <= t ? read(ArrayKind::oooo, s, t) : [&] {
     DoublesArray exchanged = read(ArrayKind::oooo, t, s);
-    return permuted(exchanged, {2, 3, 0, 1});
+    return with_axes_in_order(exchanged, {2, 3, 0, 1});
   }();
   add("kelj,ie->kilj", 1.0, of(ovoo, s, t), t1_s, p);
   add("lfki,jf->kilj", 1.0, of(j_, t, s), t1_t, p);
@@ -203,7 +203,7 @@ void DoublesEquationOfSpins::add_pairs(int s, int t, OfSpins& ovoo) {
 void DoublesEquationOfSpins::dress_rings(int s, int t) {
   add("nckj,nb->kjbc", -1.0, of(j_, t, s), t1_[at(t)], of(z_, s, t));
   add("kcnj,nb->kcjb", -1.0, of(j_, s, t), t1_[at(t)], of(w_, s, t));
-  if (s == t) subtract(of(w_, s, s), permuted(of(z_, s, s), {0, 3, 1, 2}));
+  if (s == t) subtract_array(of(w_, s, s), with_axes_in_order(of(z_, s, s), {0, 3, 1, 2}));
   for (const int q : spins_of_doubles) add("kcld,jlbd->kcjb", 0.5, of(l_, s, q), of(t2_, t, q), of(w_, s, t));
 }
 
@@ -247,12 +247,12 @@ DoublesResidual DoublesEquationOfSpins::residual() {
 }
 
 void DoublesEquationOfSpins::find_largest_step(int s, int t, DoublesResidual& found) {
-  DoublesArray residual = read(ArrayKind::ladder, s, t), of_pairs = permuted(of(ovov_, s, t), {0, 2, 1, 3});
-  DoublesArray exchanged = permuted(of(g_, t, s), {1, 0, 3, 2});
+  DoublesArray residual = read(ArrayKind::ladder, s, t), of_pairs = with_axes_in_order(of(ovov_, s, t), {0, 2, 1, 3});
+  DoublesArray exchanged = with_axes_in_order(of(g_, t, s), {1, 0, 3, 2});
   std::ranges::transform(of_pairs.values(), exchanged.values(), of_pairs.data(), std::plus());
   std::ranges::transform(of_pairs.values(), of(g_, s, t).values(), of_pairs.data(), std::plus());
   std::ranges::transform(residual.values(), of_pairs.values(), residual.data(), std::plus());
-  if (s == t) subtract(residual, permuted(of_pairs, {0, 1, 3, 2}));
+  if (s == t) subtract_array(residual, with_axes_in_order(of_pairs, {0, 1, 3, 2}));
   const double shift = 2.0 * input_.header.info.omega2;
   const double* r = residual.data();
   for (std::int64_t i = 0; i < o(s); ++i) {

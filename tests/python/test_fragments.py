@@ -143,8 +143,7 @@ class ClosedShell(Case):
 
     def test_density_fitting(self):
         """Factors give the energies of their products, also in orbitals that Trifuse rotates."""
-        kind = lambda mol: scf.RHF(mol).density_fit()
-        cc = solved(pyscf.cc.CCSD(mean_field(kind, WATER, "sto-3g"), frozen=1))
+        cc = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.RHF(mol).density_fit(), WATER, "sto-3g"), frozen=1))
         eris = importlib.import_module("pyscf.cc.ccsd").CCSD.ao2mo(cc)  # its arrays exist as long as this object
         energies = expected(restricted_arrays(cc, eris), self.u, self.u)
         for options in ({}, {"form": "spin-orbital"}):

@@ -55,8 +55,10 @@ def amplitudes(name, spin=0, basis="6-31g", **options):
 
 
 def in_semicanonical_orbitals(cc):
-    """A copy of a CCSD object whose orbitals diagonalise the Fock matrix among occupied and among virtual orbitals. Orbitals of an
-    irrep are mixed with those of others only if they have the same energy."""
+    """A copy of a CCSD object whose orbitals diagonalise the Fock matrix among occupied and among virtual orbitals.
+
+    Orbitals of an irrep are mixed with those of others only if they have the same energy.
+    """
     restricted = not isinstance(cc, pyscf.cc.uccsd.UCCSD)
     eris = cc.ao2mo(cc.mo_coeff)
     spins = []
@@ -73,7 +75,8 @@ def in_semicanonical_orbitals(cc):
     mf.set(mo_coeff=spins[0][0] if restricted else np.array([each[0] for each in spins]), mo_occ=cc._scf.mo_occ,
            mo_energy=cc._scf.mo_energy, e_tot=cc._scf.e_tot, converged=True)
     new = (pyscf.cc.CCSD if restricted else pyscf.cc.UCCSD)(mf, frozen=cc.frozen)
-    new.set(verbose=0, converged=True, converged_lambda=True, e_corr=cc.e_corr, conv_tol=cc.conv_tol, conv_tol_normt=cc.conv_tol_normt)
+    new.set(verbose=0, converged=True, converged_lambda=True, e_corr=cc.e_corr, conv_tol=cc.conv_tol,
+            conv_tol_normt=cc.conv_tol_normt)
 
     def turned(name):
         x1, x2 = (((x,) if restricted else x) for x in (getattr(cc, name + "1"), getattr(cc, name + "2")))
@@ -266,8 +269,7 @@ class Objects(Case):
         for name, energies in trifuse.pyscf.triples(canonical, method="2t,cr-cc23").by_method.items():
             self.assertLess(abs(found[name].e_t - energies.e_t), TOLERANCE, name)
         fitted_mf = mf.density_fit()
-        fitted_mf.mo_coeff, fitted_mf.mo_occ, fitted_mf.mo_energy, fitted_mf.e_tot = mf.mo_coeff, mf.mo_occ, mf.mo_energy, mf.e_tot
-        fitted_mf.converged = True
+        fitted_mf.set(mo_coeff=mf.mo_coeff, mo_occ=mf.mo_occ, mo_energy=mf.mo_energy, e_tot=mf.e_tot, converged=True)
         self.check_semicanonical(solved(pyscf.cc.CCSD(fitted_mf)))
 
     def test_regularised(self):
