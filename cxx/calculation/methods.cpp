@@ -90,7 +90,8 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
   if (right.factors() != nullptr) bare_ = std::make_unique<WithoutFactors>(right);
   if (family == Family::bare) return;
   moments::OrbitalsToBe semicanonical;
-  if (rotation_ != nullptr) semicanonical = [this] { return vectors_of(*rotation_, right_.tiles()); };
+  if (rotation_ != nullptr && asks_for(cr_cc23))
+    semicanonical = [this] { return vectors_of(*rotation_, right_.tiles()); };
   const DenseInput& input = bare_arrays_.emplace(moments::arrays_of(right, nullptr, semicanonical));
   right_made_ = std::make_unique<MomentSource>(right, input, moments::right_moments);
   if (asks_for(cr_t)) disconnected_ = std::make_unique<MomentSource>(right, input, moments::disconnected_triples);
