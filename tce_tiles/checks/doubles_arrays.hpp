@@ -13,7 +13,7 @@
 #include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/tiles/interruptible_source.hpp"
 
-/// Arrays and sums of the CCSD equation of the double excitations.
+/// Arrays and products of the CCSD equation of the double excitations.
 namespace trifuse {
 
 /// Approximate number of elements of arrays with three virtual orbitals that are in memory at a time.
@@ -59,7 +59,7 @@ class DoublesArray {
 };
 
 /// What adds products of arrays.
-struct DoublesSums {
+struct DoublesProducts {
   int threads;                    ///< at least 1
   const std::atomic<bool>* stop;  ///< true ends the work with Interrupted; may be null
 

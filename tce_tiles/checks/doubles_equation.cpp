@@ -23,7 +23,7 @@ class DoublesEquation {
  public:
   DoublesEquation(const DenseInput& input, int threads, const std::atomic<bool>* stop)
       : input_(input),
-        sums_{threads, stop},
+        products_{threads, stop},
         stop_(stop),
         o_(input.header.size(OrbitalClass::hole_alpha)),
         v_(input.header.size(OrbitalClass::particle_alpha)) {}
@@ -43,10 +43,10 @@ class DoublesEquation {
   }
   void add(std::string_view expression, double alpha, const DoublesView& a, const DoublesView& b,
            const DoublesView& c) const {
-    sums_.add(expression, alpha, a, b, c);
+    products_.add(expression, alpha, a, b, c);
   }
   void add(std::string_view expression, double alpha, DoublesArray& a, DoublesArray& b, DoublesArray& c) const {
-    sums_.add(expression, alpha, a.all(), b.all(), c.all());
+    products_.add(expression, alpha, a.all(), b.all(), c.all());
   }
   /// Returns f[p,q] of two spaces that begin with the orbitals `p` and `q`.
   DoublesArray fock(std::int64_t p, std::int64_t p_count, std::int64_t q, std::int64_t q_count) const;
@@ -58,7 +58,7 @@ class DoublesEquation {
   DoublesResidual largest_step();
 
   const DenseInput& input_;
-  const DoublesSums sums_;
+  const DoublesProducts products_;
   const std::atomic<bool>* const stop_;
   const std::int64_t o_, v_;
   std::vector<double> fock_ = read_checked_fock(*input_.arrays, input_.header, Spin::alpha);

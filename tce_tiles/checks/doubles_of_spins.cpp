@@ -47,7 +47,7 @@ class DoublesEquationOfSpins {
   DoublesArray fock(int s, bool particles_first, bool particles_second) const;
   double diagonal(int s, std::int64_t p) const { return fock_[at(s)][at(p * (o(s) + v(s) + 1))]; }
   void add(std::string_view expression, double alpha, DoublesArray& a, DoublesArray& b, DoublesArray& c) const {
-    sums_.add(expression, alpha, a.all(), b.all(), c.all());
+    products_.add(expression, alpha, a.all(), b.all(), c.all());
   }
   template <typename Use>
   static void for_spins(const Use& use) {
@@ -64,7 +64,7 @@ class DoublesEquationOfSpins {
   void find_largest_step(int s, int t, DoublesResidual& found);
 
   const DenseInput& input_;
-  const DoublesSums sums_;
+  const DoublesProducts products_;
   std::array<std::vector<double>, 2> fock_;
   OfSpin t1_, f_me_, f_bc_;
   OfSpins t2_, ovov_;
@@ -103,7 +103,7 @@ void subtract_array(DoublesArray& x, DoublesArray from) {
 }
 
 DoublesEquationOfSpins::DoublesEquationOfSpins(const DenseInput& input, int threads, const std::atomic<bool>* stop)
-    : input_(input), sums_{threads, stop} {
+    : input_(input), products_{threads, stop} {
   for (const int s : spins_of_doubles) {
     fock_[at(s)] = read_checked_fock(*input.arrays, input.header, spin_numbered(s));
     t1_.push_back(read(ArrayKind::t1, s, s));
@@ -129,7 +129,7 @@ DoublesArray DoublesEquationOfSpins::read(ArrayKind kind, int s, int t) const {
   const ArraySpec of_kind = spec(kind, s, t);
   DoublesArray values(input_.header.shape(of_kind));
   if (input_.header.size(of_kind) == 0) return values;
-  stop_reading(sums_.stop);
+  stop_reading(products_.stop);
   open_array(*input_.arrays, input_.header, of_kind)->read_all(values.values());
   return values;
 }
@@ -166,17 +166,17 @@ void DoublesEquationOfSpins::add_three_virtuals(int s, int t, DoublesArray& w) {
     const std::array<std::int64_t, 4> offset = {k, 0, 0, 0}, extent = {count, v(s), v(t), v(t)};
     const DoublesView rows = block.rows(0, count);
     const std::span<double> values = block.values().first(at(count * row));
-    stop_reading(sums_.stop);
+    stop_reading(products_.stop);
     ovvv->read(offset, extent, values);
-    sums_.add("iabf,jf->ijab", 1.0, rows, t1_t.all(), of(g_, s, t).rows(k, count));
-    sums_.add("kebf,ie->kibf", 1.0, rows, t1_s.all(), of(z_, s, t).rows(k, count));
-    sums_.add("kcbf,jf->kcjb", 1.0, rows, t1_t.all(), of(w_, s, t).rows(k, count));
-    sums_.add("mcbd,ijcd->mijb", -half_if_same(s, t), rows, of(t2_, s, t).all(), w.rows(k, count));
-    sums_.add("nebc,ne->bc", 1.0, rows, t1_s.rows(k, count), f_bc_[at(t)].all());
-    if (s == t) sums_.add("ncbe,ne->bc", -1.0, rows, t1_s.rows(k, count), f_bc_[at(t)].all());
-    stop_reading(sums_.stop);
+    products_.add("iabf,jf->ijab", 1.0, rows, t1_t.all(), of(g_, s, t).rows(k, count));
+    products_.add("kebf,ie->kibf", 1.0, rows, t1_s.all(), of(z_, s, t).rows(k, count));
+    products_.add("kcbf,jf->kcjb", 1.0, rows, t1_t.all(), of(w_, s, t).rows(k, count));
+    products_.add("mcbd,ijcd->mijb", -half_if_same(s, t), rows, of(t2_, s, t).all(), w.rows(k, count));
+    products_.add("nebc,ne->bc", 1.0, rows, t1_s.rows(k, count), f_bc_[at(t)].all());
+    if (s == t) products_.add("ncbe,ne->bc", -1.0, rows, t1_s.rows(k, count), f_bc_[at(t)].all());
+    stop_reading(products_.stop);
     kvvv->read(offset, extent, values);
-    sums_.add("iabf,jf->ijab", 0.5, rows, t1_t.all(), of(g_, s, t).rows(k, count));
+    products_.add("iabf,jf->ijab", 0.5, rows, t1_t.all(), of(g_, s, t).rows(k, count));
   }
 }
 
