@@ -50,6 +50,8 @@ class SemicanonicalSource final : public TileSource {
   /// null. Ranks share T2 and V2 if the communicator has arrays; otherwise each rank stores all of them. Throws
   /// Interrupted soon after `*stop` becomes true on any rank; `stop` may be null.
   void rotate(Communicator* communicator, const std::atomic<bool>* stop = nullptr);
+  /// The source before the rotation.
+  const TileSource& source() const { return source_; }
   /// Returns the cost of `rotate`.
   const RotationCost& cost() const { return cost_; }
   /// Returns the size of the rotated T2 and V2 in this process, without factors, bytes. Requires a call of `rotate`.

@@ -19,6 +19,7 @@
 #include "tests/support/held_arrays.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
@@ -125,6 +126,16 @@ TEST_P(MomentsOf, OtherOrbitalsGiveTheEnergiesOfSemicanonicalOnes) {
   CalculationOptions options = options_for();
   options.methods = {cr_cc23};
   options.rohf = orbitals[0];
+  const TemporaryFolder folder;
+  options.journal = (folder.path() / "journal").string();
+  calculate(*whole, options, left.get());
+  RawDump changed = with_diagonals;
+  for (auto& [name, data] : changed.datasets) {
+    if (name.starts_with("vvvv_diag_semicanonical")) data.values.front() += 1e-6;
+  }
+  const auto other = open(changed, factors_->info());
+  expect_failure<UsageError>([&] { calculate(*other, options, left.get()); },
+                             "belongs to a calculation with other input");
   expect_refusal([&] { calculate(*without_diagonals, options, left.get()); },
                  {"lacks vvvv_diag_semicanonical", "--moments"});
 }
