@@ -55,7 +55,7 @@ def triples(
     fragments
         Projectors on the correlated occupied orbitals, in the order of mycc, or orbitals, one entry for each fragment, as in
         `trifuse.triples`; for UCCSD a tuple of those of alpha and of beta. The result has the part of E(T) of each. Frozen
-        orbitals are not in them. With density fitting, (ia|bc) is used.
+        orbitals are not in them.
     rohf
         "nwchem" gives PySCF's number for an ROHF reference, "semicanonical" the standard ROHF-CCSD(T).
     allow_unconverged
@@ -90,7 +90,7 @@ def triples(
         given = eris is not None
         if given:
             export.check_integrals(mycc, eris, True)
-        if fragments is not None or not export.is_density_fitted(mycc):
+        if not export.is_density_fitted(mycc):
             eris = integrals_of(mycc, eris)
         right, orbitals = _right(mycc, t1, t2, eris, own, log if moments else None, fragments)
         checks = truth("check", options.get("check", True)) and not truth("trust_input", options.get("trust_input", False))
@@ -184,9 +184,9 @@ def _right(mycc: Any, t1: Any, t2: Any, eris: Any, own: bool, moments: Any, frag
     """The right amplitudes with integrals (or the factors of density fitting), and the orbitals of the dump.
 
     `moments`: a logger if the arrays for dressed moments are needed, too, which the factors give; else None.
-    `fragments`: of `triples`; they need integrals.
+    `fragments`: of `triples`.
     """
-    fitted = fragments is None and export.is_density_fitted(mycc)
+    fitted = export.is_density_fitted(mycc)
     if eris is None:
         eris = export.fock_only(mycc)
     export.check_integrals(mycc, eris, fitted)
