@@ -23,6 +23,8 @@
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
+#include "tce_tiles/tiles/factor_source.hpp"
+#include "tce_tiles/tiles/wrapped_source.hpp"
 
 namespace trifuse::cli {
 
@@ -66,9 +68,10 @@ struct PlanCommand {
     const std::vector<MeasuredRun> runs = read_measured_runs(measured);
 
     Problem problem;
-    problem.right = molecule.get();
+    const WithoutFactors whole(*molecule);
+    const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
     problem.formulation = formulation_of(*molecule);
-    const NeedsOfMethods needs = add_sides(problem);
+    set_sides(problem, *molecule, whole, needs);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
@@ -80,7 +83,7 @@ struct PlanCommand {
           "gives fewer tasks.\n",
           1e-6 * tasks, seconds_of_task * tasks);
     }
-    const Plan plan = make_plan(tiles, problem.formulation);
+    const Plan plan = make_plan(tiles, problem.formulation, problem.sides());
     status.show(fmt::format("Predicting {}", name_of(job)));
     if (plan.tasks.empty()) throw UsageError("There is nothing to compute: no triple excitation is allowed.");
     const Inspection inspection(plan, problem, options.precision);
@@ -106,7 +109,7 @@ struct PlanCommand {
       if (rohf || report.rotates)
         report.rotation = predict_rotation(rotation_cost(*molecule, adapted), report.prediction, machine);
     }
-    if (needs.moments > 0) report.dressing = predict_dressing(tiles, needs.moments, needs.dressed_sides);
+    report.dressing = dressing_of(*molecule, tiles, needs);
     JobShape of_curve = without_lanes(report.prediction.job);
     of_curve.nodes = nodes.value_or(0);
     PlanBudget budget;
@@ -159,18 +162,22 @@ struct PlanCommand {
     return options.formulation.value_or(default_formulation(molecule.tiles()));
   }
 
-  /// Adds the left side of the methods to a problem. Returns what they need.
-  NeedsOfMethods add_sides(Problem& problem) const {
-    const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
+  /// Sets the sources of a problem. Dressed integrals have no factors, and then the bare ones have none, either.
+  /// `whole`: the molecule without factors.
+  static void set_sides(Problem& problem, const TileSource& molecule, const WithoutFactors& whole,
+                        const NeedsOfMethods& needs) {
+    problem.right = &molecule;
+    if (needs.moments > 0) problem.right = problem.left_integrals = &whole;
     if (needs.left_amplitudes) problem.left = problem.right;
-    if (needs.moments == 0) return needs;
-    if (problem.right->factors() != nullptr)
-      throw UsageError(
-          "trifuse plan predicts methods with moments for whole integrals only; leave --factors out, or give a dump of "
-          "integrals. A run from factors has the same panels.");
-    problem.left_integrals = problem.right;
-    if (needs.second_left) problem.second_left = {problem.right, problem.right, ccsd_t};
-    return needs;
+    if (needs.second_left) problem.second_left = LeftSide{problem.right, problem.right, ccsd_t};
+  }
+
+  /// Predicts what dressed integrals cost; nullopt: the methods have none.
+  static std::optional<DressingPrediction> dressing_of(const TileSource& molecule, const TileSpace& tiles,
+                                                       const NeedsOfMethods& needs) {
+    if (needs.moments == 0) return std::nullopt;
+    const FactorSource* const factors = molecule.factors();
+    return predict_dressing(tiles, needs.moments, needs.dressed_sides, factors != nullptr ? factors->auxiliary() : 0);
   }
 
   /// Returns the tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
@@ -247,7 +254,7 @@ struct PlanCommand {
       const TileSpace tiles = tiles_of(molecule, problem.formulation, true, size);
       if (tiles == plan.tiles || estimated_tasks(tiles, problem.formulation) > many_tiles_tasks) continue;
       status.show(fmt::format("Trying {} tiles", size ? std::to_string(*size) : "other"));
-      const Plan other = make_plan(tiles, problem.formulation);
+      const Plan other = make_plan(tiles, problem.formulation, problem.sides());
       if (!budget.take(other, {job})) continue;
       const Inspection inspection(other, problem, chosen.precision);
       const Prediction prediction = predict(other, problem, inspection, machine, job);

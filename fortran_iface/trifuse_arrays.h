@@ -2,11 +2,11 @@
  *
  * The names, shapes, index orders and units are those of the Trifuse dump, see tce_tiles/docs/dump-format.md:
  * `eps_occ`, `eps_vir`, `t1`, `t2`, `ovvv`, `ovoo`, `ovov`, and if the caller has them `oovv`, `fock`, `irrep_occ`,
- * `irrep_vir`, and the arrays for dressed moments `oooo`, `kvvv`, `ladder`, `vvvv_diag`; for UHF and ROHF with the
- * spins in the name, e.g. `t2_ab`, `ovvv_aabb`, `eps_occ_a`. In place of the integrals there may be their factors,
- * `factors_oo`, `factors_ov` and `factors_vv`. The caller leaves frozen orbitals out. Arrays `ovvv` and `kvvv`
- * that are not antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]: element [i,a,b(b+1)/2+c] with b >= c
- * is (ia|bc).
+ * `irrep_vir`, and the arrays for dressed moments `oooo`, `kvvv`, `ladder`, `vvvv_diag`, `vvvv_diag_semicanonical`; for
+ * UHF and ROHF with the spins in the name, e.g. `t2_ab`, `ovvv_aabb`, `eps_occ_a`. In place of the integrals there may
+ * be their factors, `factors_oo`, `factors_ov` and `factors_vv`. The caller leaves frozen orbitals out. Arrays `ovvv`
+ * and `kvvv` that are not antisymmetrised may also be packed, with the shape [o,v,v(v+1)/2]: element [i,a,b(b+1)/2+c]
+ * with b >= c is (ia|bc).
  *
  * The array `fragments`, projectors on occupied orbitals, asks for the energies of fragments, which the report of
  * trifuse_get_report has (drivers/docs/methods.md).

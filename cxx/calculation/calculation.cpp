@@ -9,6 +9,7 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
+#include "cxx/calculation/derivatives.hpp"
 #include "cxx/calculation/state.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
@@ -45,8 +46,11 @@ void check_left(const TileSource& right, const TileSource& left) {
     if (std::abs(x[p] - y[p]) > tolerance) {
       throw InputError(fmt::format(
           "{} have different orbital energies ({:.8f} and {:.8f} for sorted orbital {}); both must come from the "
-          "same SCF.",
-          pair, x[p], y[p], p + 1));
+          "same SCF{}.",
+          pair, x[p], y[p], p + 1,
+          right.info().reference == Reference::rohf
+              ? ", and state the same energies: of ROHF, NWChem's files have one for both spins and dumps of PySCF two"
+              : ""));
     }
   }
 }
@@ -81,10 +85,10 @@ Tiling choose_tiling(const TileSpace& orbitals, const CalculationOptions& option
   return begun.value_or(tiling);
 }
 
-/// Lists the tasks. `allowed`: memory for the list, bytes. `advice`: how the user can allow more; may be empty. Throws
-/// UsageError if there are too many tasks.
-Plan plan_tasks(const TileSpace& tiles, SpinFormulation formulation, std::int64_t tile_size, std::int64_t allowed,
-                const char* advice) {
+/// Lists the tasks. `sides`: number of sides. `allowed`: memory for the list, bytes. `advice`: how the user can allow
+/// more; may be empty. Throws UsageError if there are too many tasks.
+Plan plan_tasks(const TileSpace& tiles, SpinFormulation formulation, int sides, std::int64_t tile_size,
+                std::int64_t allowed, const char* advice) {
   const double plan_bytes = estimated_tasks(tiles, formulation) * bytes_per_task;
   // A short list fits anywhere; for less memory the check of the scratch says how much a run needs.
   constexpr std::int64_t short_list = std::int64_t{1} << 20;
@@ -104,7 +108,7 @@ Plan plan_tasks(const TileSpace& tiles, SpinFormulation formulation, std::int64_
     throw UsageError(
         fmt::format("No machine has the memory for {:.0f} occupied and {:.0f} virtual orbitals.", holes, particles));
   }
-  return make_plan(tiles, formulation);
+  return make_plan(tiles, formulation, sides);
 }
 
 /// Plans the operands, the scratch and the threads of this process.
@@ -162,15 +166,15 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
     options.omega2 = {regularized ? left->info().omega2 : 0.0};
   }
   check_options(options);  // again, because omega2 may come from the left amplitudes
-  auto methods = std::make_unique<ChosenMethods>(options.methods, right, left, formulation);
   ChosenOrbitals orbitals(right, options, formulation);
+  auto methods = std::make_unique<ChosenMethods>(options.methods, right, left, formulation, orbitals.rotation());
   const TileSource* const given = options.right_operands;
   const LeftSide left_side = methods->left(orbitals.method());
   if (given != nullptr && left_side.integrals != nullptr)
     throw UsageError("Methods with moments of CCSD make the operands of the right side; give none.");
   Problem problem{.right = orbitals.in_orbitals(given != nullptr ? given : methods->right()),
                   .left = orbitals.in_orbitals(left_side.amplitudes),
-                  .left_integrals = orbitals.in_orbitals(given != nullptr ? &right : left_side.integrals),
+                  .left_integrals = orbitals.in_orbitals(given != nullptr ? &methods->bare() : left_side.integrals),
                   .formulation = formulation,
                   .method = left_side.method,
                   .disconnected = orbitals.in_orbitals(methods->disconnected()),
@@ -179,16 +183,12 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   if (const std::optional<LeftSide> second = methods->second_left())
     problem.second_left = {orbitals.in_orbitals(second->amplitudes), orbitals.in_orbitals(second->integrals),
                            second->method};
-  if (problem.denominators != nullptr && orbitals.rotates()) {
-    throw UsageError(fmt::format(
-        "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but {} has other orbitals; "
-        "ask for 2t, which has none of these denominators.",
-        right.info().path));
-  }
+  problem.derivatives = options.derivatives;
   std::vector<std::string> warnings = orbitals.warnings();
   warnings.insert(warnings.end(), methods->warnings().begin(), methods->warnings().end());
   WantedEnergies wanted = methods->wanted(orbitals.method(), options.omega2);
   problem.quotients = std::move(wanted.quotients);
+  require_derivatives(options, problem, orbitals.rotates());
   memory.dressed = static_cast<std::int64_t>(methods->bytes());
   memory.check_dressed(right.info().path);
   orbitals.plan_rotation(memory, of_rank.ranks_with_operands);
@@ -198,7 +198,7 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   check_denominators(problem, largest);
   const bool for_gpus = of_rank.plan_for.value_or(options.executor) == ExecutorKind::cuda;
   const Tiling tiling = choose_tiling(space, options, formulation, for_gpus, of_rank.journal_tiles);
-  Plan plan = plan_tasks(retile(space, tiling), formulation, tiling.sizes.particles, memory.limit,
+  Plan plan = plan_tasks(retile(space, tiling), formulation, problem.sides(), tiling.sizes.particles, memory.limit,
                          for_gpus ? "" : ", or allow more --memory");
   auto state = std::make_unique<CalculationState>(CalculationState{
       std::move(options), of_rank, std::move(devices), std::move(methods), std::move(orbitals), problem,

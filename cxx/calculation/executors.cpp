@@ -60,6 +60,7 @@ void make_operands(const CalculationState& state) {
 
 void make_sources(const CalculationState& state, const std::atomic<bool>* stop) {
   const OpenMpThreads threads(state.reading_threads());
+  state.orbitals.agree(state.communicator);
   make_operands(state);
   state.orbitals.rotate(state.communicator, stop);
 }

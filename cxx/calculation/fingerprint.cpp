@@ -13,6 +13,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/moments/moment_source.hpp"
+#include "cxx/rotation/semicanonical.hpp"
 #include "tce_tiles/factors/factors_of_ranks.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
 #include "tce_tiles/tiles/factor_source.hpp"
@@ -98,6 +99,7 @@ void add_blocks(std::vector<HashedBlock>& blocks, const TileSource& source, bool
 
 /// Adds the arrays that only methods with moments need. Other sources have none.
 void add_arrays_of_moments(std::vector<HashedBlock>& blocks, const TileSource* source) {
+  if (const auto* const rotated = dynamic_cast<const SemicanonicalSource*>(source)) source = &rotated->source();
   const auto* const moments = dynamic_cast<const moments::MomentSource*>(source);
   if (moments == nullptr) return;
   for (const auto& array : moments->other_arrays()) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/orbitals.hpp"
 
 namespace trifuse {
 
@@ -108,18 +109,21 @@ NeedsOfMethods needs_of(const std::vector<TriplesMethod>& methods) {
 }
 
 ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left,
-                             SpinFormulation formulation)
-    : methods_(methods), right_(right), left_(left), formulation_(formulation) {
+                             SpinFormulation formulation, std::shared_ptr<const OrbitalRotation> rotation)
+    : methods_(methods), right_(right), left_(left), formulation_(formulation), rotation_(std::move(rotation)) {
   check(left);
   const Families families(methods_);
+  if (right.factors() != nullptr) bare_ = std::make_unique<WithoutFactors>(right);
   if (!families.right_moments()) return;
-  const DenseInput& input = bare_arrays_.emplace(moments::arrays_of(right));
-  if (right.factors() != nullptr) bare_ = std::make_unique<moments::BareSource>(right);
+  moments::OrbitalsToBe semicanonical;
+  if (rotation_ != nullptr && asks_for(cr_cc23))
+    semicanonical = [this] { return vectors_of(*rotation_, right_.tiles()); };
+  const DenseInput& input = bare_arrays_.emplace(moments::arrays_of(right, nullptr, semicanonical));
   right_made_ = std::make_unique<MomentSource>(right, input, moments::right_moments);
   if (asks_for(cr_t)) disconnected_ = std::make_unique<MomentSource>(right, input, moments::disconnected_triples);
   if (families.has(Family::lambda)) left_made_ = std::make_unique<MomentSource>(right, input, moments::left_moments);
   if (asks_for(cr_cc23)) {
-    moments::require_arrays(input, std::array{ArrayKind::vvvv_diag});
+    moments::require_arrays(input, std::array{diagonals()});
     warn_of_degenerate_orbitals();
   }
   if (families.has(Family::gf)) {
@@ -131,7 +135,13 @@ ChosenMethods::ChosenMethods(const std::vector<TriplesMethod>& methods, const Ti
 void ChosenMethods::check(const TileSource* left) const {
   const Families families = families_of(methods_);
   if (families.has(Family::lambda) && !has_amplitudes(left, AmplitudeKind::lambda)) {
-    throw UsageError("The methods 2t and cr-cc23 need Lambda amplitudes on the left side; give them (--left).");
+    const std::string found =
+        left == nullptr ? ""
+                        : fmt::format("; {} has those of {}", left->info().path, to_string(left->info().amplitudes));
+    throw UsageError(
+        fmt::format("The methods 2t and cr-cc23 need Lambda amplitudes on the left side{}. Give them (--left), for the "
+                    "files of NWChem as a dump in its orbitals.",
+                    found));
   }
   for (const auto& [method, name] : {std::pair{reg_t, "reg-t"}, {reg_gf_t, "reg-gf-t"}}) {
     if (!asks_for(method) || has_amplitudes(left, AmplitudeKind::regularized_ccsd)) continue;
@@ -153,11 +163,11 @@ void ChosenMethods::check(const TileSource* left) const {
 void ChosenMethods::warn_of_degenerate_orbitals() {
   constexpr double degenerate = 1e-6;
   const TileSpace& space = right_.tiles();
+  const auto all = rotation_ != nullptr ? std::span(rotation_->energies()) : right_.orbital_energies();
   for (const OrbitalClass each : orbital_classes) {
     for (int irrep = 0; irrep < 8; ++irrep) {
       const auto [offset, size] = space.range(each, irrep);
-      const auto energies =
-          right_.orbital_energies().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+      const auto energies = all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
       std::vector<double> sorted(energies.begin(), energies.end());
       std::sort(sorted.begin(), sorted.end());
       const auto pair =
@@ -185,7 +195,7 @@ LeftSide ChosenMethods::left(const Method& chosen) const {
   if (left_made_ && !families.two_left_sides()) return made_left();
   if (!right_made_) return {left_, nullptr, chosen};
   // Beside methods with Lambda, (cT) has the amplitudes of the right side.
-  return {families.has(Family::lambda) ? nullptr : left_, bare_ ? bare_.get() : &right_, chosen};
+  return {families.has(Family::lambda) ? nullptr : left_, &bare(), chosen};
 }
 
 std::optional<LeftSide> ChosenMethods::second_left() const {
@@ -246,14 +256,16 @@ double ChosenMethods::bytes() const {
 void ChosenMethods::make(int threads, const moments::Contract& contract) {
   if (!right_made_) return;
   const std::vector<std::string> integrals = {"oooo", "ovoo", "oovv", "ovov", "ovvv"};
-  const moments::DressedInputs inputs(*bare_arrays_, integrals, threads, contract);
+  const moments::DressedInputs inputs(*bare_arrays_, integrals, threads, contract, diagonals());
   right_made_->make(inputs);
   if (disconnected_) {
     disconnected_->make(inputs);
     overlap_ = inputs.overlap();
   }
   if (denominators() != nullptr) {
-    tables_ = inputs.denominators().sorted(formulation_);
+    const auto tables =
+        rotation_ == nullptr ? inputs.denominators() : inputs.denominators(vectors_of(*rotation_, right_.tiles()));
+    tables_ = tables.sorted(formulation_);
     for (const Denominator each : {Denominator::one_body, Denominator::two_body, Denominator::three_body})
       ranges_.at(static_cast<std::size_t>(each)) = range_of_denominators(tables_, each, right_.tiles(), threads);
   }

@@ -9,11 +9,13 @@
 
 #include "cxx/calculation/options.hpp"
 #include "cxx/moments/moment_source.hpp"
+#include "cxx/rotation/orbital_rotation.hpp"
 #include "cxx/triples/method.hpp"
 #include "cxx/triples/problem.hpp"
 #include "cxx/triples/smallest_denominator.hpp"
 #include "cxx/triples/triple_denominators.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
+#include "tce_tiles/tiles/wrapped_source.hpp"
 
 /// What the option `methods` asks for: the sources of both sides, the quotients and the names of the energies.
 namespace trifuse {
@@ -48,10 +50,11 @@ NeedsOfMethods needs_of(const std::vector<TriplesMethod>& methods);
 class ChosenMethods {
  public:
   /// `methods`: not empty. `right`: amplitudes with integrals; must outlive this object. `left`: may be null.
-  /// `formulation`: of the tables. Throws UsageError if the methods do not fit each other or the amplitudes, and
-  /// InputError if a source lacks arrays.
+  /// `formulation`: of the tables. `rotation`: to the orbitals of the triples, whose numbers make() reads; null: they
+  /// are those of `right`. Throws UsageError if the methods do not fit each other or the amplitudes, and InputError if
+  /// a source lacks arrays.
   ChosenMethods(const std::vector<TriplesMethod>& methods, const TileSource& right, const TileSource* left,
-                SpinFormulation formulation);
+                SpinFormulation formulation, std::shared_ptr<const OrbitalRotation> rotation);
 
   /// Returns the energies for these values of omega2. `method`: (T) with the sets that the orbitals need.
   WantedEnergies wanted(const Method& method, const std::vector<double>& omega2) const;
@@ -60,6 +63,8 @@ class ChosenMethods {
   const TileSource* right() const { return right_made_ ? right_made_.get() : &right_; }
   LeftSide left(const Method& chosen) const;
   std::optional<LeftSide> second_left() const;
+  /// Returns the amplitudes and integrals of the input, the latter without factors, beside a side that has none.
+  const TileSource& bare() const { return bare_ ? static_cast<const TileSource&>(*bare_) : right_; }
   const TileSource* disconnected() const { return disconnected_.get(); }
   /// Returns the tables of denominators, which are empty before make(); null: no method needs them.
   const TripleDenominators* denominators() const { return asks_for(TriplesMethod::cr_cc23) ? &tables_ : nullptr; }
@@ -84,6 +89,10 @@ class ChosenMethods {
   LeftSide made_left() const;
   /// Adds the energies at one omega2. `quotient`: one of Delta - 3 omega2 of the first left side.
   void add_of_first_left(const Method& method, const Quotient& quotient, WantedEnergies& wanted) const;
+  /// The numbers (aa|bb) and (ab|ab) of the orbitals of the triples.
+  ArrayKind diagonals() const {
+    return rotation_ != nullptr ? ArrayKind::vvvv_diag_semicanonical : ArrayKind::vvvv_diag;
+  }
   void check(const TileSource* left) const;
   void warn_of_degenerate_orbitals();
 
@@ -91,9 +100,10 @@ class ChosenMethods {
   const TileSource& right_;
   const TileSource* left_;
   SpinFormulation formulation_;
-  std::optional<DenseInput> bare_arrays_;      ///< of `right_`; nullopt: no method needs them
-  std::unique_ptr<moments::BareSource> bare_;  ///< of `right_`; null: `right_` has no factors
-  std::optional<DenseInput> of_left_;          ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
+  std::shared_ptr<const OrbitalRotation> rotation_;
+  std::optional<DenseInput> bare_arrays_;  ///< of `right_`; nullopt: no method needs them
+  std::unique_ptr<WithoutFactors> bare_;   ///< of `right_`; null: `right_` has no factors
+  std::optional<DenseInput> of_left_;      ///< Reg-GF(T): the integrals of `right_` with the amplitudes of `left_`
   std::unique_ptr<moments::MomentSource> right_made_, left_made_, disconnected_;  ///< null: not needed
   TripleDenominators tables_;
   std::array<DenominatorRange, 4> ranges_{};  ///< [Denominator]

@@ -18,6 +18,19 @@ constexpr double rounding = 1e-13, residue_of_scf = 1e-8, worth_a_note = 1e-6, r
 
 }
 
+moments::OrbitalVectors vectors_of(const OrbitalRotation& rotation, const TileSpace& tiles) {
+  moments::OrbitalVectors all;
+  for (const OrbitalRotation::Range& range : rotation.ranges()) {
+    const OrbitalClass c = range.orbital_class;
+    const std::int64_t count = tiles.orbitals(c), first = range.offset - tiles[tiles.first(c)].offset;
+    std::vector<double>& u = (space_of(c) == Space::hole ? all.holes : all.particles)[spin_of(c)];
+    u.resize(static_cast<std::size_t>(count * count), 0.0);
+    for (std::int64_t x = 0; x < range.size; ++x)
+      std::copy_n(range.vectors.data() + x * range.size, range.size, u.data() + (first + x) * count + first);
+  }
+  return all;
+}
+
 ChosenOrbitals::ChosenOrbitals(const TileSource& right, const CalculationOptions& options, SpinFormulation formulation)
     : right_(&right),
       rohf_(options.rohf),
@@ -51,12 +64,13 @@ ChosenOrbitals::ChosenOrbitals(const TileSource& right, const CalculationOptions
             "on the choice of orbitals.",
             info.path, couplings_.within));
   }
-  rotates_ = asked || rotates;
+  if (asked || rotates) rotation_ = std::make_shared<OrbitalRotation>(right);
 }
 
 const TileSource* ChosenOrbitals::in_orbitals(const TileSource* source) {
-  if (source == nullptr || !rotates_) return source;
-  return rotated_.emplace_back(std::make_unique<SemicanonicalSource>(*source, *right_, opposite_spins_)).get();
+  if (source == nullptr || !rotates()) return source;
+  return rotated_.emplace_back(std::make_unique<SemicanonicalSource>(*source, *right_, rotation_, opposite_spins_))
+      .get();
 }
 
 void ChosenOrbitals::choose_method() {
@@ -93,6 +107,10 @@ void ChosenOrbitals::plan_rotation(MemoryPlan& memory, int ranks) const {
   memory.rotated = static_cast<std::int64_t>(all);
   memory.rotated_of_rank = static_cast<std::int64_t>(of_rank);
   memory.rotation_peak = static_cast<std::int64_t>(peak);
+}
+
+void ChosenOrbitals::agree(Communicator* communicator) const {
+  if (rotates() && communicator != nullptr) rotation_->take_those_of_first(*communicator);
 }
 
 void ChosenOrbitals::rotate(Communicator* communicator, const std::atomic<bool>* stop) const {

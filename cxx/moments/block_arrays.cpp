@@ -36,7 +36,9 @@ constexpr Roles amplitudes = {2, 3, 0, 1};
 /// Reads whole arrays from blocks.
 class Blocks {
  public:
-  explicit Blocks(const TileSource& source) : source_(source), space_(source.tiles()) {}
+  /// `header`: of the source.
+  Blocks(const TileSource& source, DenseHeader header)
+      : source_(source), space_(source.tiles()), header_(std::move(header)) {}
 
   std::int64_t orbitals(OrbitalClass c) const { return space_.orbitals(c); }
 
@@ -68,8 +70,8 @@ class Blocks {
   void read_array(const ArraySpec& spec, double* array) const {
     const bool t2 = spec.kind == ArrayKind::t2;
     const Roles& roles = t2 ? amplitudes : spec.kind == ArrayKind::ovvv ? direct_of_ovvv : direct;
-    const Four shape = shape_of(spec), strides = strides_of(shape);
-    std::fill_n(array, shape[0] * strides[0], 0.0);
+    const Four strides = strides_in(spec);
+    std::fill_n(array, header_.size(spec), 0.0);
     for_tiles(spec.axes[0], spec.axes[1], spec.axes[2], [&](int p, int q, int r) {
       for (int s = space_.first(spec.axes[3]); s < space_.last(spec.axes[3]); ++s) {
         const FourTiles tiles{p, q, r, s};
@@ -84,21 +86,16 @@ class Blocks {
   void make_kvvv(const ArraySpec& spec, double* kvvv) const {
     const OrbitalClass hole = spec.axes[0], of_c = spec.axes[1], of_b = spec.axes[2];
     const std::int64_t holes = orbitals(hole), particles = orbitals(of_c);
-    const Four strides = strides_of(shape_of(spec));
-    std::fill_n(kvvv, holes * strides[0], 0.0);
+    const Four strides = strides_in(spec);
+    std::fill_n(kvvv, header_.size(spec), 0.0);
     Buffer t1(static_cast<std::size_t>(holes * particles));
     read_t1(hole, of_c, t1.data());
     const int threads = available_threads();
     const Terms terms(contract_on_cores(threads), threads);
     for_tiles(of_c, of_b, of_b, [&](int c, int b, int d) {
-      const Four some{size(c), particles, size(b), size(d)}, place = strides_of(some);
-      Buffer integrals = zeros(some);
-      bool any = false;
-      for (int e = space_.first(of_c); e < space_.last(of_c); ++e) {
-        double* const to = integrals.data() + space_.offset_in_class(e) * place[1];
-        any = copy_block(TensorKind::v2, {c, e, b, d}, direct, place, to) || any;
-      }
-      if (!any) return;
+      const Four some{size(c), particles, size(b), size(d)};
+      Buffer integrals;
+      if (!copy_first_pairs(c, b, d, integrals)) return;
       const Four found{holes, size(c), size(b), size(d)};
       Buffer products = zeros(found);
       terms.add(Result{products.data(), {found.begin(), found.end()}}, "ke,cebd->kcbd", 1.0,
@@ -127,11 +124,74 @@ class Blocks {
     }
   }
 
+  /// Writes the same for other orbitals: U[x,c] U[x,e] U[y,b] U[y,d] (ce|bd), and, if there is a second matrix, with b
+  /// and e exchanged in U.
+  void make_diagonals(const ArraySpec& spec, const OrbitalVectors& vectors, double* matrices) const {
+    const OrbitalClass of_a = spec.axes[0], of_b = spec.axes[1];
+    const std::int64_t rows = orbitals(of_a), columns = orbitals(of_b);
+    std::fill_n(matrices, spec.matrices * rows * columns, 0.0);
+    const Spin second = space_.restricted() ? Spin::alpha : spin_of(of_b);
+    const std::vector<double> first_pairs = pairs_of(vectors.particles[spin_of(of_a)], rows),
+                              second_pairs = pairs_of(vectors.particles[second], columns);
+    const ArrayView of_first(first_pairs.data(), {rows, rows, rows}),
+        of_second(second_pairs.data(), {columns, columns, columns});
+    const Result coulomb{matrices, {rows, columns}}, exchange{matrices + rows * columns, {rows, columns}};
+    const int threads = available_threads();
+    const Terms terms(contract_on_cores(threads), threads);
+    for_tiles(of_a, of_b, of_b, [&](int c, int b, int d) {
+      Buffer integrals;
+      const Four some{size(c), rows, size(b), size(d)};
+      if (!copy_first_pairs(c, b, d, integrals)) return;
+      const ArrayView cebd(integrals.data(), {some.begin(), some.end()});
+      const auto begin = [&](int tile) { return space_.offset_in_class(tile); };
+      const auto part = [&](ArrayView view, std::int64_t p, std::int64_t p_count, std::int64_t q,
+                            std::int64_t q_count) {
+        view.first += p * view.strides[1] + q * view.strides[2];
+        view.extents[1] = p_count;
+        view.extents[2] = q_count;
+        return view;
+      };
+      OwnedArray half = terms.make({rows, some[2], some[3]});
+      terms.add(half.result(), "xce,cebd->xbd", 1.0, part(of_first, begin(c), some[0], 0, rows), cebd);
+      terms.add(coulomb, "xbd,ybd->xy", 1.0, half.view(), part(of_second, begin(b), some[2], begin(d), some[3]));
+      if (!space_.restricted()) return;
+      OwnedArray other = terms.make({rows, some[1], some[3]});
+      terms.add(other.result(), "xcb,cebd->xed", 1.0, part(of_first, begin(c), some[0], begin(b), some[2]), cebd);
+      terms.add(exchange, "xed,yed->xy", 1.0, other.view(), part(of_second, 0, columns, begin(d), some[3]));
+    });
+  }
+
  private:
+  /// Returns u[x,p] u[x,q].
+  static std::vector<double> pairs_of(const std::vector<double>& u, std::int64_t count) {
+    std::vector<double> pairs;
+    pairs.reserve(u.size() * static_cast<std::size_t>(count));
+    for (auto row = u.begin(); row != u.end(); row += count) {
+      for (std::int64_t p = 0; p < count; ++p) {
+        for (std::int64_t q = 0; q < count; ++q) pairs.push_back(row[p] * row[q]);
+      }
+    }
+    return pairs;
+  }
+  /// Copies (ce|bd) of all e, [c,e,b,d]. Returns false if no block exists.
+  bool copy_first_pairs(int c, int b, int d, Buffer& integrals) const {
+    const OrbitalClass of_c = space_[c].orbital_class;
+    const Four some{size(c), orbitals(of_c), size(b), size(d)}, place = strides_of(some);
+    integrals = zeros(some);
+    bool any = false;
+    for (int e = space_.first(of_c); e < space_.last(of_c); ++e) {
+      double* const to = integrals.data() + space_.offset_in_class(e) * place[1];
+      any = copy_block(TensorKind::v2, {c, e, b, d}, direct, place, to) || any;
+    }
+    return any;
+  }
   std::int64_t size(int tile) const { return space_[tile].size; }
   Four sizes(const FourTiles& tiles) const { return {size(tiles[0]), size(tiles[1]), size(tiles[2]), size(tiles[3])}; }
-  Four shape_of(const ArraySpec& spec) const {
-    return {orbitals(spec.axes[0]), orbitals(spec.axes[1]), orbitals(spec.axes[2]), orbitals(spec.axes[3])};
+  /// Returns the strides of a whole array of rank 4.
+  Four strides_in(const ArraySpec& spec) const {
+    Four shape{};
+    std::ranges::copy(header_.shape(spec), shape.begin());
+    return strides_of(shape);
   }
 
   /// Calls `use` with all triples of tiles of these classes.
@@ -200,6 +260,7 @@ class Blocks {
 
   const TileSource& source_;
   const TileSpace& space_;
+  DenseHeader header_;
 };
 
 DenseHeader header_of(const TileSource& source) {
@@ -222,24 +283,23 @@ DenseHeader header_of(const TileSource& source) {
 
 }
 
-DenseInput arrays_of_blocks(const TileSource& source) {
-  const Blocks blocks(source);
+DenseInput arrays_of_blocks(const TileSource& source, const OrbitalsToBe& semicanonical) {
   DenseInput input;
   input.header = header_of(source);
+  const Blocks blocks(source, input.header);
   const bool restricted = input.header.restricted;
   auto arrays = std::make_shared<MadeArrays>(source.info().path, ArrayWords{"tensor", "write", "calculation", "file"});
   for (const auto& specs : {amplitude_arrays(restricted), integral_arrays(restricted), exchange_arrays(restricted),
                             moment_arrays(restricted)}) {
     for (const ArraySpec& plain : specs) {
+      if (plain.kind == ArrayKind::vvvv_diag_semicanonical && !semicanonical) continue;
       if (plain.kind == ArrayKind::ladder || input.header.size(plain) == 0) continue;
       const ArraySpec spec = restricted ? plain : antisymmetrised_alternative(plain).value_or(plain);
-      std::vector<std::int64_t> shape;
-      if (spec.matrices > 0) shape.push_back(spec.matrices);
-      for (const OrbitalClass c : spec.axes) shape.push_back(blocks.orbitals(c));
-      arrays->add(spec.name, std::move(shape), [=](double* elements) {
+      arrays->add(spec.name, input.header.shape(spec), [=](double* elements) {
         if (spec.kind == ArrayKind::t1) return blocks.read_t1(spec.axes[0], spec.axes[1], elements);
         if (spec.kind == ArrayKind::kvvv) return blocks.make_kvvv(spec, elements);
         if (spec.kind == ArrayKind::vvvv_diag) return blocks.make_diagonals(spec, elements);
+        if (are_diagonals(spec.kind)) return blocks.make_diagonals(spec, semicanonical(), elements);
         return blocks.read_array(spec, elements);
       });
     }

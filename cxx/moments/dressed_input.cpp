@@ -56,9 +56,9 @@ void add_fock(DressedArrays& arrays, const MomentOperands& operands, Spin s, con
 }
 
 DressedInputs::DressedInputs(const DenseInput& input, const std::vector<std::string>& integrals, int threads,
-                             Contract contract)
+                             Contract contract, ArrayKind diagonals)
     : input_(input),
-      bare_(*input.arrays, input.header, integrals),
+      bare_(*input.arrays, input.header, integrals, diagonals),
       threads_(threads),
       contract_(std::move(contract)),
       operands_(bare_.inputs(), threads_, contract_) {}
@@ -122,6 +122,11 @@ std::shared_ptr<DenseInput> DressedInputs::left_of_gf() const {
     terms.finish(result);
   }
   return with_arrays(input_, arrays);
+}
+
+DenominatorTables DressedInputs::denominators(const OrbitalVectors& semicanonical) const {
+  const RotatedInputs rotated(bare_.inputs(), semicanonical, threads_);
+  return DenominatorTables(MomentOperands(rotated.inputs(), threads_, contract_));
 }
 
 DenseInput with_amplitudes(const DenseInput& input, const DenseInput& amplitudes) {

@@ -7,6 +7,7 @@
 #include "cxx/moments/denominator_tables.hpp"
 #include "cxx/moments/moment_arrays.hpp"
 #include "cxx/moments/moment_operands.hpp"
+#include "cxx/moments/rotated_inputs.hpp"
 #include "cxx/moments/tensors.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 
@@ -20,9 +21,10 @@ class DressedArrays;
 /// All functions throw InputError if an array is absent or cannot be read, std::bad_alloc, and what contractions throw.
 class DressedInputs {
  public:
-  /// Reads t1, t2, the Fock matrix, vvvv_diag if it is there, and `integrals`: names without spins, e.g. "ovvv".
-  /// `input`: must outlive this object. `threads`: at least 1. `contract`: computes the contractions.
-  DressedInputs(const DenseInput& input, const std::vector<std::string>& integrals, int threads, Contract contract);
+  /// Reads t1, t2, the Fock matrix, the array `diagonals` if it is there, and `integrals`: names without spins, e.g.
+  /// "ovvv". `input`: must outlive this object. `threads`: at least 1. `contract`: computes the contractions.
+  DressedInputs(const DenseInput& input, const std::vector<std::string>& integrals, int threads, Contract contract,
+                ArrayKind diagonals = ArrayKind::vvvv_diag);
 
   /// The integrals of the right side, ovvv and ovoo, which t2 is multiplied by: moments of CCSD. Needs oooo, ovoo,
   /// oovv, ovov, ovvv, and kvvv, which is read to the place of the new ovvv.
@@ -39,6 +41,8 @@ class DressedInputs {
 
   /// The tables of denominators. Needs oooo, ovoo, oovv, ovov, ovvv and vvvv_diag.
   DenominatorTables denominators() const { return DenominatorTables(operands_); }
+  /// The same in semicanonical orbitals. Needs vvvv_diag_semicanonical as `diagonals`.
+  DenominatorTables denominators(const OrbitalVectors& semicanonical) const;
   /// See MomentOperands::overlap().
   double overlap() const { return operands_.overlap(); }
 

@@ -40,19 +40,36 @@ class Products {
     });
   }
 
-  /// Writes (aa|bb), and (ab|ab) if the array has a second matrix.
-  void make_diagonals(const ArraySpec& spec, double* elements) const {
+  /// Writes (aa|bb), and (ab|ab) if the array has a second matrix. `vectors`: of other orbitals a and b; null: those of
+  /// the factors.
+  void make_diagonals(const ArraySpec& spec, const OrbitalVectors* vectors, double* elements) const {
     const std::vector<std::int64_t> shape{size(spec.axes[0]), size(spec.axes[1])};
     const Result coulomb{elements, shape}, exchange{elements + coulomb.size(), shape};
     std::fill_n(elements, spec.matrices * coulomb.size(), 0.0);
-    for_some_factors(spec.axes[0], spec.axes[1], [&](const ArrayView& a, const ArrayView& b, const Terms& terms) {
+    const auto add = [&](const ArrayView& a, const ArrayView& b, const Terms& terms) {
       terms.add(coulomb, "qaa,qbb->ab", 1.0, a, b);
       if (spec.matrices == 2) terms.add(exchange, "qab,qab->ab", 1.0, a, a);
+    };
+    for_some_factors(spec.axes[0], spec.axes[1], [&](const ArrayView& a, const ArrayView& b, const Terms& terms) {
+      if (vectors == nullptr) return add(a, b, terms);
+      const OwnedArray of_a = rotated(a, vectors->particles[spin_of(spec.axes[0])], terms);
+      if (spec.axes[0] == spec.axes[1]) return add(of_a.view(), of_a.view(), terms);
+      const OwnedArray of_b = rotated(b, vectors->particles[spin_of(spec.axes[1])], terms);
+      add(of_a.view(), of_b.view(), terms);
     });
   }
 
  private:
   std::int64_t size(OrbitalClass c) const { return header_.size(c); }
+
+  /// Returns sum_ab u[x,a] u[y,b] B[Q,a,b].
+  static OwnedArray rotated(const ArrayView& factors, const std::vector<double>& u, const Terms& terms) {
+    const ArrayView vectors(u.data(), {factors.extents[1], factors.extents[2]});
+    OwnedArray half = terms.make(factors.extents), whole = terms.make(factors.extents);
+    terms.add(half.result(), "qab,yb->qay", 1.0, factors, vectors);
+    terms.add(whole.result(), "xa,qay->qxy", 1.0, vectors, half.view());
+    return whole;
+  }
 
   /// Calls `use` with the factors [Q,v,v] of two classes of particles for some auxiliary functions, until all
   /// functions have been used.
@@ -88,7 +105,7 @@ class Products {
 
 }
 
-DenseInput with_products_of_factors(const DenseInput& input) {
+DenseInput with_products_of_factors(const DenseInput& input, const OrbitalsToBe& semicanonical) {
   const bool restricted = input.header.restricted;
   const Products products(input);
   auto arrays = std::make_shared<MadeArrays>(input.arrays);
@@ -103,7 +120,12 @@ DenseInput with_products_of_factors(const DenseInput& input) {
                   [=](double* elements) { products.make_kvvv(spec, t1, elements); });
     } else if (spec.kind == ArrayKind::vvvv_diag) {
       arrays->add(spec.name, input.header.shape(spec),
-                  [=](double* elements) { products.make_diagonals(spec, elements); });
+                  [=](double* elements) { products.make_diagonals(spec, nullptr, elements); });
+    } else if (spec.kind == ArrayKind::vvvv_diag_semicanonical && semicanonical) {
+      arrays->add(spec.name, input.header.shape(spec), [=](double* elements) {
+        const OrbitalVectors vectors = semicanonical();
+        products.make_diagonals(spec, &vectors, elements);
+      });
     }
   }
   DenseInput result = input;

@@ -49,11 +49,6 @@ Fragments::Fragments(const TileSource& source) : input_(dense_input_of(source)) 
   const bool restricted = input_->header.restricted;
   const auto absent = [&](Spin s) { return !input_->arrays->has(fragments_dataset(s, restricted)); };
   if (absent(alpha) && (restricted || absent(beta))) return;
-  if (!input_->factors.empty()) {
-    throw InputError(
-        fmt::format("{} has fragments, which need integrals, but it has factors; {} the integrals, or no fragments.",
-                    input_->arrays->path(), input_->arrays->words().write));
-  }
   for (const Spin s : both_spins) {
     if (!restricted || s == alpha) read(s);
   }

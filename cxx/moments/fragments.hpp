@@ -31,14 +31,15 @@ class Fragments {
  public:
   /// Reads the projectors of a source: the array `fragments` [n,o,o], or `fragments_a` and `fragments_b` of two spins.
   /// Without these, there are no fragments. `source`: must outlive this object. Throws InputError if a projector has
-  /// another shape, is not finite or not symmetric, if one spin has none, or if the source has factors.
+  /// another shape, is not finite or not symmetric, or if one spin has none.
   explicit Fragments(const TileSource& source);
 
   std::size_t count() const { return count_; }
   /// Returns numbers that differ for different fragments.
   std::array<double, 2> digest() const;
-  /// Returns the source of a right side. It contains a copy of the arrays that P changes, and refers to the arrays of
-  /// the input. `threads`: at least 1. Throws InputError if an array cannot be read, std::bad_alloc and SystemError.
+  /// Returns the source of a right side, which has integrals without factors. It contains a copy of the arrays that P
+  /// changes, and refers to the arrays of the input. `threads`: at least 1. Throws InputError if an array cannot be
+  /// read, std::bad_alloc and SystemError.
   std::unique_ptr<TileSource> side(std::size_t fragment, FragmentSide side, int threads) const;
 
  private:

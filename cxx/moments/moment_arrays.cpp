@@ -48,9 +48,9 @@ std::shared_ptr<const DenseArray> open_with_shape(const DenseArrays& arrays, con
 }
 
 MomentArrays::MomentArrays(const DenseArrays& arrays, const DenseHeader& header,
-                           const std::vector<std::string>& integrals) {
+                           const std::vector<std::string>& integrals, ArrayKind diagonals) {
   const bool closed_shell = header.restricted;
-  const Input input{arrays, header};
+  const Input input{arrays, header, diagonals};
   inputs_.closed_shell = closed_shell;
   for (const Spin s : both_spins) {
     if (closed_shell && s == beta) break;
@@ -106,7 +106,7 @@ void MomentArrays::read_spins(const Input& input, const std::vector<std::string>
   }
   if (s == beta && t == alpha) return;
   const ArraySpec t2 = array_spec(ArrayKind::t2, closed_shell, s, t),
-                  diagonals = array_spec(ArrayKind::vvvv_diag, closed_shell, s, t);
+                  diagonals = array_spec(input.diagonals, closed_shell, s, t);
   inputs_.t2[s][t] = first(input, t2.name, input.header.shape(t2));
   if (!input.arrays.has(diagonals.name)) return;
   const auto shape = input.header.shape(diagonals);

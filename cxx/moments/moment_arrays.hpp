@@ -26,10 +26,11 @@ class MomentArrays {
   /// `header`: of the same input. `integrals`: names without spins, e.g. "ovvv". Elements in the memory of a caller
   /// must remain valid; `arrays` itself need not.
   ///
-  /// Reads also t1, t2, the Fock matrices, and vvvv_diag if it is there; never kvvv. Throws InputError if an array is
-  /// absent, unless it is empty, has a wrong shape or cannot be read, or if some integrals of equal spins are
-  /// antisymmetrised and others are not.
-  MomentArrays(const DenseArrays& arrays, const DenseHeader& header, const std::vector<std::string>& integrals);
+  /// Reads also t1, t2, the Fock matrices, and the array `diagonals` if it is there; never kvvv. Throws InputError if
+  /// an array is absent, unless it is empty, has a wrong shape or cannot be read, or if some integrals of equal spins
+  /// are antisymmetrised and others are not.
+  MomentArrays(const DenseArrays& arrays, const DenseHeader& header, const std::vector<std::string>& integrals,
+               ArrayKind diagonals = ArrayKind::vvvv_diag);
 
   const MomentInputs& inputs() const { return inputs_; }
 
@@ -38,6 +39,7 @@ class MomentArrays {
   struct Input {
     const DenseArrays& arrays;
     const DenseHeader& header;
+    ArrayKind diagonals;
   };
   /// Returns the first element; null if there are no elements.
   const double* first(const Input& input, const std::string& name, const std::vector<std::int64_t>& shape);

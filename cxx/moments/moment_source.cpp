@@ -36,9 +36,9 @@ double bytes_of(const DenseInput& input, const MomentSide& side) {
 }
 
 /// Returns the arrays of a source as they are. Throws as arrays_of().
-DenseInput own_arrays_of(const TileSource& source) {
+DenseInput own_arrays_of(const TileSource& source, const OrbitalsToBe& semicanonical) {
   if (const DenseInput* const input = dense_input_of(source)) return *input;
-  if (source.has_all_integrals()) return arrays_of_blocks(source);
+  if (source.has_all_integrals()) return arrays_of_blocks(source, semicanonical);
   throw InputError(
       fmt::format("{} ({}) has no integrals of four virtual orbitals, from which methods with moments make their "
                   "operands; use a dump or arrays.",
@@ -47,10 +47,10 @@ DenseInput own_arrays_of(const TileSource& source) {
 
 }
 
-DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes) {
-  DenseInput input = own_arrays_of(source);
-  if (amplitudes != nullptr) input = with_amplitudes(input, own_arrays_of(*amplitudes));
-  return input.factor_source != nullptr ? with_products_of_factors(input) : input;
+DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes, const OrbitalsToBe& semicanonical) {
+  DenseInput input = own_arrays_of(source, semicanonical);
+  if (amplitudes != nullptr) input = with_amplitudes(input, own_arrays_of(*amplitudes, {}));
+  return input.factor_source != nullptr ? with_products_of_factors(input, semicanonical) : input;
 }
 
 void require_arrays(const DenseInput& input, std::span<const ArrayKind> kinds) {
@@ -97,7 +97,8 @@ std::vector<std::shared_ptr<const DenseArray>> MomentSource::other_arrays() cons
     if (bare_.arrays->has(name)) found.push_back(bare_.arrays->array(name));
   };
   const bool restricted = bare_.header.restricted;
-  for (const ArrayKind kind : {ArrayKind::oovv, ArrayKind::oooo, ArrayKind::kvvv, ArrayKind::vvvv_diag}) {
+  for (const ArrayKind kind :
+       {ArrayKind::oovv, ArrayKind::oooo, ArrayKind::kvvv, ArrayKind::vvvv_diag, ArrayKind::vvvv_diag_semicanonical}) {
     for_each_spec(kind, restricted, [&](const ArraySpec& spec) {
       add(spec.name);
       if (const auto other = antisymmetrised_alternative(spec)) add(other->name);

@@ -17,7 +17,9 @@ namespace trifuse::moments {
 /// must outlive the result. Throws InputError if it has neither.
 ///
 /// `amplitudes`: a source whose amplitudes replace those of `source`, see with_amplitudes(); null: none.
-DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes = nullptr);
+/// `semicanonical`: orbitals of vvvv_diag_semicanonical, which is made like vvvv_diag; empty: it is not made.
+DenseInput arrays_of(const TileSource& source, const TileSource* amplitudes = nullptr,
+                     const OrbitalsToBe& semicanonical = {});
 /// Throws InputError if an array of these kinds, or the Fock matrix, is absent; the sentence names all that are.
 void require_arrays(const DenseInput& input, std::span<const ArrayKind> kinds);
 
@@ -30,17 +32,6 @@ extern const MomentSide right_moments;         ///< DressedInputs::right()
 extern const MomentSide left_moments;          ///< DressedInputs::left()
 extern const MomentSide disconnected_triples;  ///< DressedInputs::disconnected()
 extern const MomentSide left_moments_of_gf;    ///< DressedInputs::left_of_gf()
-
-/// A source of bare integrals without factors, because the other side has none. Blocks are made when they are read.
-class BareSource final : public WrappedSource {
- public:
-  using WrappedSource::WrappedSource;
-
- private:
-  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override {
-    source().read_block(tensor, tiles, block);
-  }
-};
 
 /// A source of one side of a method with moments. It has the orbitals of the source of bare integrals from the
 /// beginning. Its blocks can be read after make().

@@ -20,7 +20,7 @@ std::vector<std::size_t> Plan::largest_first() const {
   return order;
 }
 
-Plan make_plan(const TileSpace& tiles, SpinFormulation formulation) {
+Plan make_plan(const TileSpace& tiles, SpinFormulation formulation, int sides) {
   Plan plan;
   plan.formulation = formulation;
   plan.tiles = tiles;
@@ -29,7 +29,7 @@ Plan make_plan(const TileSpace& tiles, SpinFormulation formulation) {
   ContractionList contractions;
   for (const Task& task : plan.tasks) {
     list_contractions(tiles, formulation, task, contractions);
-    plan.operations.push_back(contraction_operations(tiles, contractions));
+    plan.operations.push_back(sides * contraction_operations(tiles, contractions));
     plan.total_operations += plan.operations.back();
   }
   return plan;

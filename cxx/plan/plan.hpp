@@ -17,7 +17,7 @@ struct Plan {
   SpinFormulation formulation = SpinFormulation::spin_orbital;
   TileSpace tiles;
   std::vector<Task> tasks;         ///< in NWChem's loop order
-  std::vector<double> operations;  ///< [task]: floating-point operations, see `contraction_operations`
+  std::vector<double> operations;  ///< [task]: floating-point operations of all sides, see `contraction_operations`
   double total_operations = 0.0;   ///< sum over all tasks
 
   /// Returns the numbers of all tasks, the most expensive first. So no worker begins a long task when the others have
@@ -25,8 +25,9 @@ struct Plan {
   std::vector<std::size_t> largest_first() const;
 };
 
-/// Lists all tasks of a tile space. If the list could be too long, call `require_listable` first.
-Plan make_plan(const TileSpace& tiles, SpinFormulation formulation);
+/// Lists all tasks of a tile space. If the list could be too long, call `require_listable` first. `sides`: see
+/// Problem::sides().
+Plan make_plan(const TileSpace& tiles, SpinFormulation formulation, int sides = 1);
 
 /// Estimates the number of tasks of a tile space without listing them.
 double estimated_tasks(const TileSpace& tiles, SpinFormulation formulation);

@@ -409,8 +409,8 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
           seconds + fetched / rate_from_others(ranks, job.nodes, machine)};
 }
 
-DressingPrediction predict_dressing(const TileSpace& tiles, int moments, int sides) {
-  double numbers = 0.0, operations = 0.0;
+DressingPrediction predict_dressing(const TileSpace& tiles, int moments, int sides, std::int64_t auxiliary) {
+  double numbers = 0.0, operations = 0.0, elements = 0.0, factors = 0.0;
   // The main terms: o^2 v^4 of exchanges of a hole and a particle, o^3 v^3, o^4 v^2. A closed shell has one kind of
   // integrals and 3, 5 and 5 terms; spins have four kinds, those of equal spins with 3, those of opposite spins with 4.
   for (const Spin s : {Spin::alpha, Spin::beta}) {
@@ -423,9 +423,13 @@ DressingPrediction predict_dressing(const TileSpace& tiles, int moments, int sid
       numbers += o * v * (w * w + p * p);
       const double exchanges = tiles.restricted() || s == t ? 3.0 : 4.0, others = exchanges + 2.0;
       operations += 2.0 * o * v * p * w * (exchanges * v * w + others * (o * w + o * p));
+      // Integrals: ovvv, ovoo, ovov, oovv, oooo, and kvvv, for which one factor is multiplied with t1 first.
+      elements += o * v * (2.0 * w * w + p * p + p * w + v) + o * o * (w * w + p * p);
+      if (s == t || tiles.restricted()) factors += o * (o + 1.0) / 2.0 + o * v + v * (v + 1.0) / 2.0;
     }
   }
-  return {sides * numbers * sizeof(double), moments * operations};
+  const auto naux = static_cast<double>(auxiliary);
+  return {(sides * numbers + naux * factors) * sizeof(double), moments * operations + 2.0 * naux * elements};
 }
 
 }

@@ -109,11 +109,12 @@ RotationPrediction predict_rotation(const RotationCost& cost, const Prediction& 
 
 /// What integrals cost that are dressed with amplitudes.
 struct DressingPrediction {
-  double bytes = 0.0;       ///< bytes in each rank, while the job runs
+  double bytes = 0.0;       ///< bytes in each rank: dressed integrals, and factors of which they are made
   double operations = 0.0;  ///< floating-point operations that make them, by all ranks together
 };
 /// Predicts the dressed integrals of methods with moments of CCSD. `moments`: number of sides with moments. `sides`:
-/// number of sides with dressed integrals; those without moments take few operations.
-DressingPrediction predict_dressing(const TileSpace& tiles, int moments, int sides);
+/// number of sides with dressed integrals; those without moments take few operations. `auxiliary`: number of auxiliary
+/// functions of the factors that are multiplied out before; 0: there are no factors.
+DressingPrediction predict_dressing(const TileSpace& tiles, int moments, int sides, std::int64_t auxiliary = 0);
 
 }

@@ -70,10 +70,13 @@ OrbitalRotation::OrbitalRotation(const TileSource& fock) {
   }
 }
 
-std::vector<std::span<double>> OrbitalRotation::numbers() {
-  std::vector<std::span<double>> all = {energies_};
-  for (Range& range : ranges_) all.emplace_back(range.vectors);
-  return all;
+void OrbitalRotation::take_those_of_first(Communicator& communicator) {
+  const auto take = [&](std::span<double> numbers) {
+    if (communicator.rank() != 0) std::fill(numbers.begin(), numbers.end(), 0.0);
+    communicator.allreduce_sum(numbers);
+  };
+  take(energies_);
+  for (Range& range : ranges_) take(range.vectors);
 }
 
 std::size_t OrbitalRotation::range_of(const Tile& tile) const {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "cxx/base/communicator.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
@@ -30,9 +31,9 @@ class OrbitalRotation {
   std::size_t range_of(const Tile& tile) const;
   /// Energies of all new orbitals, the eigenvalues, in the sorted order, hartree.
   const std::vector<double>& energies() const { return energies_; }
-  /// Gives access to all energies and eigenvectors, so that all ranks can copy the numbers of one rank. Different
-  /// processors may compute eigenvectors with different signs.
-  std::vector<std::span<double>> numbers();
+  /// Replaces energies and eigenvectors by those of the first rank: different processors may compute eigenvectors with
+  /// different signs. A second call changes nothing. Collective.
+  void take_those_of_first(Communicator& communicator);
 
  private:
   std::vector<Range> ranges_;

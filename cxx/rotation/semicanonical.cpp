@@ -127,43 +127,40 @@ struct SemicanonicalSource::Numbers {
 };
 
 SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source, bool opposite_spins)
+    : SemicanonicalSource(source, fock_source, std::make_shared<OrbitalRotation>(fock_source), opposite_spins) {}
+
+SemicanonicalSource::SemicanonicalSource(const TileSource& source, const TileSource& fock_source,
+                                         std::shared_ptr<OrbitalRotation> rotation, bool opposite_spins)
     : source_(source),
       fock_source_(fock_source),
       opposite_spins_(opposite_spins),
-      rotation_(fock_source),
+      rotation_(std::move(rotation)),
       cost_(rotation_cost(source, opposite_spins)) {
   if (source.factors() != nullptr) factors_ = std::make_unique<RotatedFactors>(tiles(), *source.factors());
 }
 
 SemicanonicalSource::~SemicanonicalSource() = default;
 
-void SemicanonicalSource::take_rotation_of_first(Communicator& communicator) {
-  for (const std::span<double> numbers : rotation_.numbers()) {
-    if (communicator.rank() != 0) std::fill(numbers.begin(), numbers.end(), 0.0);
-    communicator.allreduce_sum(numbers);
-  }
-}
-
 void SemicanonicalSource::rotate(Communicator* communicator, const std::atomic<bool>* stop) {
   if (numbers_) return;
-  if (communicator != nullptr) take_rotation_of_first(*communicator);
+  if (communicator != nullptr) rotation_->take_those_of_first(*communicator);
   RotatedMatrices fock, t1;
   run_collectively(communicator, [&] {
     // Left integrals of methods with moments come with an f_ov of their own.
     const TileSource& with_fock = source_.has_fock() ? source_ : fock_source_;
-    fock = rotated_matrices(with_fock, TensorKind::fock, f1_blocks(with_fock.tiles()), rotation_);
-    t1 = rotated_matrices(source_, TensorKind::t1, t1_blocks(tiles()), rotation_);
+    fock = rotated_matrices(with_fock, TensorKind::fock, f1_blocks(with_fock.tiles()), *rotation_);
+    t1 = rotated_matrices(source_, TensorKind::t1, t1_blocks(tiles()), *rotation_);
   });
   const auto go_on = [stop] {
     if (stop != nullptr && *stop) throw Interrupted("Stopped before the first task; nothing had been computed.");
   };
-  RotatedTensor t2(source_, TensorKind::t2, rotated_t2_blocks(tiles(), opposite_spins_), rotation_, go_on,
+  RotatedTensor t2(source_, TensorKind::t2, rotated_t2_blocks(tiles(), opposite_spins_), *rotation_, go_on,
                    communicator);
   std::optional<RotatedTensor> v2;
   const std::shared_ptr<const void> held = acquire_factors_of_ranks(source_.factors(), communicator, stop);
-  if (factors_) run_collectively(communicator, [&] { factors_->rotate(rotation_, go_on); });
+  if (factors_) run_collectively(communicator, [&] { factors_->rotate(*rotation_, go_on); });
   if (has_integrals() && !factors_) {
-    v2.emplace(source_, TensorKind::v2, rotated_v2_blocks(source_, opposite_spins_), rotation_, go_on, communicator);
+    v2.emplace(source_, TensorKind::v2, rotated_v2_blocks(source_, opposite_spins_), *rotation_, go_on, communicator);
   }
   numbers_ = std::make_unique<const Numbers>(Numbers{std::move(fock), std::move(t1), std::move(t2), std::move(v2)});
 }
@@ -178,11 +175,11 @@ const SemicanonicalSource::Numbers& SemicanonicalSource::numbers() const {
 }
 
 void SemicanonicalSource::read_fock(int g6, int g5, std::span<double> block) const {
-  copy_block(numbers().fock, rotation_, tiles()[g6], tiles()[g5], block);
+  copy_block(numbers().fock, *rotation_, tiles()[g6], tiles()[g5], block);
 }
 
 void SemicanonicalSource::read_t1(int p, int h, std::span<double> block) const {
-  copy_block(numbers().t1, rotation_, tiles()[p], tiles()[h], block);
+  copy_block(numbers().t1, *rotation_, tiles()[p], tiles()[h], block);
 }
 
 void SemicanonicalSource::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {

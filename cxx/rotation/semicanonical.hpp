@@ -41,12 +41,17 @@ class SemicanonicalSource final : public TileSource {
   /// the blocks of T2 and V2 with the spins alpha, beta, alpha, beta, as in the spin-adapted formulation. Then the
   /// other blocks are neither rotated nor readable. Throws InputError if `fock_source` has no Fock matrix.
   SemicanonicalSource(const TileSource& source, const TileSource& fock_source, bool opposite_spins = false);
+  /// The same with a rotation that several sources share: that of `fock_source`.
+  SemicanonicalSource(const TileSource& source, const TileSource& fock_source,
+                      std::shared_ptr<OrbitalRotation> rotation, bool opposite_spins);
   ~SemicanonicalSource() override;
 
   /// Reads and rotates all amplitudes and integrals. A second call does nothing. Collective if `communicator` is not
   /// null. Ranks share T2 and V2 if the communicator has arrays; otherwise each rank stores all of them. Throws
   /// Interrupted soon after `*stop` becomes true on any rank; `stop` may be null.
   void rotate(Communicator* communicator, const std::atomic<bool>* stop = nullptr);
+  /// The source before the rotation.
+  const TileSource& source() const { return source_; }
   /// Returns the cost of `rotate`.
   const RotationCost& cost() const { return cost_; }
   /// Returns the size of the rotated T2 and V2 in this process, without factors, bytes. Requires a call of `rotate`.
@@ -54,7 +59,7 @@ class SemicanonicalSource final : public TileSource {
 
   const SourceInfo& info() const override { return source_.info(); }
   const TileSpace& tiles() const override { return source_.tiles(); }
-  std::span<const double> orbital_energies() const override { return rotation_.energies(); }
+  std::span<const double> orbital_energies() const override { return rotation_->energies(); }
   bool has_integrals() const override { return source_.has_integrals(); }
   bool has_fock() const override { return true; }
   bool concurrent_reads() const override { return true; }
@@ -68,12 +73,11 @@ class SemicanonicalSource final : public TileSource {
  private:
   struct Numbers;
   const Numbers& numbers() const;
-  void take_rotation_of_first(Communicator& communicator);
 
   const TileSource& source_;
   const TileSource& fock_source_;
   bool opposite_spins_;
-  OrbitalRotation rotation_;
+  std::shared_ptr<OrbitalRotation> rotation_;
   RotationCost cost_;
   std::unique_ptr<RotatedFactors> factors_;  ///< null if the source has no factors
   std::unique_ptr<const Numbers> numbers_;

@@ -8,6 +8,7 @@ import numpy as np
 
 from .arrays import Array
 from .errors import ExportError
+from .orbitals import semicanonical_virtuals
 
 # PySCF's names of the integrals, as in arrays.py. The last ones are those of virtual orbitals alone.
 RESTRICTED = ("oooo", "vvvv")
@@ -30,7 +31,9 @@ def moment_bytes(orbitals):
 
 
 def moment_arrays(cc, orbitals, eris, t1, t2):
-    """The arrays for dressed moments, but for vvvv_diag, and the arrays of vvvv_diag by name in the order of the dump.
+    """The arrays for dressed moments, and those of (aa|bb) and (ab|ab), vvvv_diag, by name in the order of the dump.
+
+    If the triples may have semicanonical orbitals, the latter are there for these, too: vvvv_diag_semicanonical.
 
     The integrals (ac|bd) are read once, for one orbital a at a time, so that no more than v^3 of them are held at once. Those
     that are multiplied with t1, o v^3 / 2 numbers, are kept in a temporary file.
@@ -40,7 +43,7 @@ def moment_arrays(cc, orbitals, eris, t1, t2):
         if name.lower() != "vvvv":
             values = _integrals(eris, name)
             arrays.append(Array(name.lower() + _spins(orbitals, name), name, values, values.__getitem__))
-    products, diagonals = product_arrays(orbitals, eris, t1)
+    products, diagonals = product_arrays(orbitals, eris, t1, semicanonical_virtuals(orbitals))
     if orbitals.restricted:
         ladders = [("ladder", "oovv", cc._add_vvvv(None, t2, eris, t2sym="jiba"))]
     else:
@@ -49,8 +52,11 @@ def moment_arrays(cc, orbitals, eris, t1, t2):
     return arrays, diagonals
 
 
-def product_arrays(orbitals, eris, t1):
-    """kvvv of these t1, and the arrays of vvvv_diag by name in the order of the dump."""
+def product_arrays(orbitals, eris, t1, semicanonical=None):
+    """kvvv of these t1, and the arrays of vvvv_diag by name in the order of the dump.
+
+    `semicanonical`: also vvvv_diag_semicanonical, of these orbitals: semicanonical_virtuals().
+    """
     arrays, diagonals = [], {}
     for name in RESTRICTED if orbitals.restricted else SPINS:
         if name.lower() != "vvvv":
@@ -60,12 +66,16 @@ def product_arrays(orbitals, eris, t1):
         passes = ((name, False),) if same else ((name, False), (name[2:] + name[:2], True))
         for pairs, swapped in passes:
             t = t1 if orbitals.restricted else t1[pairs[0] == "V"]
-            products, diagonal = _products(t, values, len(orbitals.order[pairs[2]]), same, swapped)
+            other = None if semicanonical is None or swapped else [semicanonical[c] for c in pairs[::2]]
+            products, diagonal, rotated = _products(t, values, len(orbitals.order[pairs[2]]), same, swapped, other)
             classes = ("O" if pairs[0] == "V" else "o") + pairs[1:]
             arrays.append(Array("kvvv" + _spins(orbitals, classes), classes, products, _unpacked(products)))
             if not swapped:
                 order = np.ix_(orbitals.order[pairs[0]], orbitals.order[pairs[2]])
-                diagonals["vvvv_diag" + _spins(orbitals, pairs[::2])] = np.stack([each[order] for each in diagonal])
+                spins = _spins(orbitals, pairs[::2])
+                diagonals["vvvv_diag" + spins] = np.stack([each[order] for each in diagonal])
+                if other is not None:
+                    diagonals["vvvv_diag_semicanonical" + spins] = rotated
     return arrays, diagonals
 
 
@@ -96,11 +106,12 @@ class _OfFactors:
         return np.asarray(self._left[rows]) @ self._in_memory[columns].T
 
 
-def _products(t1, vvvv, size, same, swapped):
+def _products(t1, vvvv, size, same, swapped, semicanonical=None):
     """sum_e t_k^e (ce|bd) as [k,c,pairs b >= d] in a temporary file, and the matrices (cc|bb) and, of equal spins, (cb|cb).
 
     `vvvv`: (ce|bd) as pairs of both indices, or of an object that has no pairs as [c,e,b,d]. `size`: number of orbitals b;
-    `same`: they are the orbitals c. `swapped`: c and e are the last indices of `vvvv`.
+    `same`: they are the orbitals c. `swapped`: c and e are the last indices of `vvvv`. `semicanonical`: U[new,c] and U[new,b]
+    of other orbitals, for which the same matrices are returned, too; None: a third result has no meaning.
     """
     import h5py
     from pyscf import lib
@@ -109,6 +120,7 @@ def _products(t1, vvvv, size, same, swapped):
     with tempfile.NamedTemporaryFile(dir=lib.param.TMPDIR) as file:  # it has no name afterwards, and ends with the array
         products = h5py.File(file.name, "w").create_dataset("products", (o, v, size * (size + 1) // 2), "f8")
     diagonal = np.zeros((2 if same else 1, v, size))
+    rotated = np.zeros_like(diagonal)
     squares = np.arange(size) * (np.arange(size) + 3) // 2  # the pairs b = d
     for c in range(v if size else 0):
         e = np.arange(v)
@@ -122,7 +134,23 @@ def _products(t1, vvvv, size, same, swapped):
             diagonal[1, c] = rows[e, pairs]
         if o:
             products[:, c] = t1 @ rows
-    return products, diagonal
+        if semicanonical is not None:
+            _add_rotated(rotated, c, rows, *semicanonical)
+    return products, diagonal, rotated
+
+
+def _add_rotated(diagonal, c, rows, u, w):
+    """Adds the part of orbital c to (xx|yy) = U[x,c] U[x,e] W[y,b] W[y,d] (ce|bd) and, of equal spins, to (xy|xy).
+
+    `rows`: (ce|bd) as [e, pairs b >= d]. `u`, `w`: U and W.
+    """
+    from pyscf import lib
+
+    half = lib.unpack_tril(np.asarray(u @ rows)).reshape(-1, w.shape[1]) @ w.T
+    half = half.reshape(len(u), *w.shape)  # [x,b,y]: sum_ed U[x,e] W[y,d] (ce|bd)
+    diagonal[0] += u[:, c, None] * np.einsum("xby,yb->xy", half, w)
+    if len(diagonal) == 2:
+        diagonal[1] += u[:, c, None] * (u @ np.einsum("yby->by", half))
 
 
 def _unpacked(products):

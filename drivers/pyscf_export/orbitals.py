@@ -75,6 +75,26 @@ def _off_diagonal(matrix, ends):
     return max(abs(block - np.diag(np.diag(block))).max(initial=0.0) for block in blocks)
 
 
+def semicanonical_virtuals(orbitals):
+    """U[new,old] of semicanonical virtual orbitals by class: new ones in the order of the dump, old ones in that of PySCF.
+
+    They diagonalise the Fock matrix among the orbitals of each irrep. None if the orbitals are canonical, so that triples do not
+    have others.
+    """
+    canonical = all(_off_diagonal(orbitals.fock[o], [n]) <= NON_CANONICAL for o, n in orbitals.nocc.items())
+    if canonical and orbitals.reference != "ROHF":
+        return None
+    vectors = {}
+    for o, v in zip(orbitals.nocc, "vV"):
+        n, order = orbitals.nocc[o], orbitals.order[v]
+        irreps = np.zeros(len(order)) if orbitals.irreps is None else orbitals.irreps[v][order]
+        vectors[v] = np.zeros((len(order), len(order)))
+        for irrep in np.unique(irreps):
+            rows, = np.nonzero(irreps == irrep)
+            vectors[v][np.ix_(rows, order[rows])] = np.linalg.eigh(orbitals.fock[o][np.ix_(n + order[rows], n + order[rows])])[1].T
+    return vectors
+
+
 def rohf_warning(cc, orbitals):
     """A sentence if the orbitals of an ROHF reference are not canonical, so that PySCF's (T) depends on their choice, or None.
 

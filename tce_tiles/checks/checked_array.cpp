@@ -54,6 +54,7 @@ std::vector<ArraySymmetry> array_symmetries(const ArraySpec& spec, bool restrict
   switch (spec.kind) {
     case ArrayKind::t1:
     case ArrayKind::vvvv_diag:
+    case ArrayKind::vvvv_diag_semicanonical:
       return {};
     case ArrayKind::t2:
     case ArrayKind::ladder:

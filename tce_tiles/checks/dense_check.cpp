@@ -216,7 +216,7 @@ void DenseChecker::plan_first_stage(const std::vector<ArraySpec>& own, const std
   if (of_factors) return;
   for (const ArraySpec& spec : present_exchange(own_, header_)) add_boxes(spec);
   for (const ArraySpec& spec : present_for_moments(own_, header_)) {
-    if (spec.kind == ArrayKind::vvvv_diag) {
+    if (are_diagonals(spec.kind)) {
       jobs_[0].push_back([this, spec](ThreadBuffers&) { check_diagonals(own_, header_, spec); });
     } else {
       add_boxes(spec);

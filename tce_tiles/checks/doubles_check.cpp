@@ -9,6 +9,7 @@
 
 #include "tce_tiles/checks/doubles_equation.hpp"
 #include "tce_tiles/checks/make_witness.hpp"
+#include "tce_tiles/checks/small_operations.hpp"
 
 namespace trifuse {
 namespace {
@@ -28,15 +29,19 @@ class DoublesCheck final : public SourceCheck {
   }
   std::vector<double> run(int stage) override {
     if (stage < check_->stages()) return check_->run(stage);
-    if (share_.part != 0) return std::vector<double>(5, 0.0);
+    if (share_.part != 0) return std::vector<double>(6, 0.0);
     const DoublesResidual found = doubles_residual(input_, most_threads(share_), share_.stop);
-    return {found.step, static_cast<double>(found.i), static_cast<double>(found.j), static_cast<double>(found.a),
-            static_cast<double>(found.b)};
+    return {found.step,
+            static_cast<double>(found.i),
+            static_cast<double>(found.j),
+            static_cast<double>(found.a),
+            static_cast<double>(found.b),
+            static_cast<double>(found.array)};
   }
   void accept(int stage, std::span<const double> sums) override {
     if (stage < check_->stages()) return check_->accept(stage, sums);
     const auto orbital = [&](std::size_t n) { return static_cast<std::int64_t>(sums[n]); };
-    residual_ = {sums[0], orbital(1), orbital(2), orbital(3), orbital(4)};
+    residual_ = {sums[0], orbital(1), orbital(2), orbital(3), orbital(4), static_cast<int>(sums[5])};
   }
   Measurements measurements() const override {
     Measurements measured = check_->measurements();
@@ -70,6 +75,7 @@ void add_doubles_witness(const Measurements& measured, const SourceInfo& info, C
   }
   if (!measured.doubles_equation) return;
   const DoublesResidual& found = *measured.doubles_equation;
+  constexpr std::array spins = {"", "_aa", "_ab", "_bb"};
   const double limit = info.convergence ? std::clamp(doubles_steps_per_convergence * *info.convergence,
                                                      rounding_doubles_step, max_doubles_step)
                                         : max_doubles_step;
@@ -77,10 +83,10 @@ void add_doubles_witness(const Measurements& measured, const SourceInfo& info, C
       !(found.step <= limit), name, found.step, limit,
       fmt::format(
           "{}: the numbers do not satisfy the CCSD equation of the double excitations: the next iteration would "
-          "change t2[{},{},{},{}] by {:.3g}, but at most {:.2g} is possible; oooo, kvvv, ladder or another array "
+          "change t2{}[{},{},{},{}] by {:.3g}, but at most {:.2g} is possible; oooo, kvvv, ladder or another array "
           "has a wrong sign, factor or order of indices, or was made for another calculation, or the "
           "amplitudes are not converged as stated.",
-          info.path, found.i, found.j, found.a, found.b, found.step, limit)));
+          info.path, spins[at(found.array)], found.i, found.j, found.a, found.b, found.step, limit)));
 }
 
 }

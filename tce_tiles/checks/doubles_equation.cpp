@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "cxx/base/buffer.hpp"
-#include "cxx/contraction/cpu_contraction.hpp"
+#include "tce_tiles/checks/doubles_arrays.hpp"
+#include "tce_tiles/checks/doubles_of_spins.hpp"
 #include "tce_tiles/checks/small_arrays_check.hpp"
 #include "tce_tiles/checks/small_operations.hpp"
 #include "tce_tiles/checks/sum_spins.hpp"
@@ -19,53 +19,11 @@
 namespace trifuse {
 namespace {
 
-/// Approximate number of elements of arrays with three virtual orbitals that are in memory at a time.
-constexpr std::int64_t three_virtuals_at_a_time = std::int64_t{1} << 24;
-
-/// Elements in C order.
-struct DoublesView {
-  std::vector<std::int64_t> shape;
-  double* data;
-};
-
-/// An array in memory.
-class DoublesArray {
- public:
-  /// Makes an array of zeros.
-  explicit DoublesArray(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {
-    std::size_t size = 1;
-    for (const std::int64_t extent : shape_) size *= at(extent);
-    values_ = Buffer::zeros(size);
-  }
-  DoublesArray(const DoublesArray& other) : DoublesArray(other.shape_) {
-    std::ranges::copy(other.values_.span(), values_.data());
-  }
-  DoublesArray(DoublesArray&&) = default;
-  DoublesArray& operator=(const DoublesArray&) = delete;
-  DoublesArray& operator=(DoublesArray&&) = default;
-  ~DoublesArray() = default;
-
-  double* data() { return values_.data(); }
-  std::span<double> values() { return values_.span(); }
-  DoublesView all() { return {shape_, data()}; }
-  /// Returns `count` values of the first index from `first` on.
-  DoublesView rows(std::int64_t first, std::int64_t count) {
-    DoublesView view = all();
-    view.data += at(first) * (values_.size() / at(shape_[0]));
-    view.shape[0] = count;
-    return view;
-  }
-
- private:
-  std::vector<std::int64_t> shape_;
-  Buffer values_;
-};
-
 class DoublesEquation {
  public:
   DoublesEquation(const DenseInput& input, int threads, const std::atomic<bool>* stop)
       : input_(input),
-        threads_(threads),
+        products_{threads, stop},
         stop_(stop),
         o_(input.header.size(OrbitalClass::hole_alpha)),
         v_(input.header.size(OrbitalClass::particle_alpha)) {}
@@ -83,15 +41,12 @@ class DoublesEquation {
     array->read_all(values.values());
     return values;
   }
-  /// c += alpha a b
   void add(std::string_view expression, double alpha, const DoublesView& a, const DoublesView& b,
            const DoublesView& c) const {
-    stop_reading(stop_);
-    const contraction::Contraction sum = contraction::describe(expression, {a.shape, {}}, {b.shape, {}});
-    contraction::CpuContraction(sum, threads_).run(alpha, a.data, b.data, 1.0, c.data);
+    products_.add(expression, alpha, a, b, c);
   }
   void add(std::string_view expression, double alpha, DoublesArray& a, DoublesArray& b, DoublesArray& c) const {
-    add(expression, alpha, a.all(), b.all(), c.all());
+    products_.add(expression, alpha, a.all(), b.all(), c.all());
   }
   /// Returns f[p,q] of two spaces that begin with the orbitals `p` and `q`.
   DoublesArray fock(std::int64_t p, std::int64_t p_count, std::int64_t q, std::int64_t q_count) const;
@@ -103,7 +58,7 @@ class DoublesEquation {
   DoublesResidual largest_step();
 
   const DenseInput& input_;
-  const int threads_;
+  const DoublesProducts products_;
   const std::atomic<bool>* const stop_;
   const std::int64_t o_, v_;
   std::vector<double> fock_ = read_checked_fock(*input_.arrays, input_.header, Spin::alpha);
@@ -242,19 +197,23 @@ DoublesResidual DoublesEquation::largest_step() {
 }
 
 std::string no_doubles_equation(const DenseInput& input) {
-  if (!input.header.restricted) return "it is known for closed shells only";
-  std::vector<ArraySpec> needed = exchange_arrays(true);
-  for (const ArraySpec& spec : moment_arrays(true)) {
-    if (spec.kind != ArrayKind::vvvv_diag) needed.push_back(spec);
+  const bool restricted = input.header.restricted;
+  for (const auto& specs : {integral_arrays(restricted), exchange_arrays(restricted), moment_arrays(restricted)}) {
+    for (const ArraySpec& spec : specs) {
+      if (are_diagonals(spec.kind) || input.header.size(spec) == 0 || input.arrays->has(spec.name)) continue;
+      const auto other = antisymmetrised_alternative(spec);
+      if (!other || !input.arrays->has(other->name)) return fmt::format("{} is missing", spec.name);
+      return fmt::format("it is known for integrals that are not antisymmetrised only, and {} is", other->name);
+    }
   }
-  for (const ArraySpec& spec : needed) {
-    if (!input.arrays->has(spec.name)) return fmt::format("{} is missing", spec.name);
+  for (const Spin spin : distinct_spins(restricted)) {
+    if (open_fock(*input.arrays, input.header, spin) == nullptr) return "there is no Fock matrix";
   }
-  if (open_fock(*input.arrays, input.header, Spin::alpha) == nullptr) return "there is no Fock matrix";
   return {};
 }
 
 DoublesResidual doubles_residual(const DenseInput& input, int threads, const std::atomic<bool>* stop) {
+  if (!input.header.restricted) return doubles_residual_of_spins(input, threads, stop);
   return DoublesEquation(input, threads, stop).residual();
 }
 

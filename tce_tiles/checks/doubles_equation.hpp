@@ -6,7 +6,8 @@
 #include "tce_tiles/checks/doubles_residual.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 
-/// The CCSD equation of the double excitations of a closed shell, as a test of the arrays for dressed moments.
+/// The CCSD equation of the double excitations, as a test of the arrays for dressed moments. The formulas below are
+/// those of a closed shell; those of two spins are in doubles_of_spins.hpp.
 ///
 /// The residual R_ij^ab of converged amplitudes is zero. All classes of integrals contribute to it. The integrals of
 /// four virtual orbitals are in `ladder` and `kvvv`. With u_ij^ab = 2 t_ij^ab - t_ij^ba, L(kc,ld) = 2 (kc|ld) - (kd|lc)
@@ -32,7 +33,8 @@ namespace trifuse {
 /// Returns why the equation cannot be evaluated for an input that has arrays for dressed moments; empty if it can.
 std::string no_doubles_equation(const DenseInput& input);
 
-/// Evaluates the equation. It takes about 10 o^3 v^3 operations and memory for 10 arrays of o^2 v^2 numbers.
+/// Evaluates the equation. For a closed shell it takes about 10 o^3 v^3 operations and memory for 10 arrays of o^2 v^2
+/// numbers.
 /// no_doubles_equation() must be empty. `threads`: largest number of threads, at least 1. Throws Interrupted soon after
 /// `stop`, which may be null, becomes true; InputError if an array cannot be read; std::bad_alloc.
 DoublesResidual doubles_residual(const DenseInput& input, int threads, const std::atomic<bool>* stop);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 
 #include "cxx/base/error.hpp"
 #include "tce_tiles/checks/checked_array.hpp"
@@ -24,6 +26,21 @@ constexpr double matrix_tolerance = 1e-7;
   throw InputError(fmt::format("{} is not symmetric, element [{}] is {:.10g} and [{}] is {:.10g}; {} this {} again.",
                                array.text(), fmt::join(element, ","), value, fmt::join(partner, ","), other,
                                array.words.write, array.words.array));
+}
+
+/// Throws InputError unless each matrix [a,b] of an array is symmetric.
+void check_symmetric_matrices(const DenseHeader& header, const ArraySpec& spec, std::span<const double> values,
+                              const ArrayLabel& label) {
+  const std::size_t v = at(header.size(spec.axes[0]));
+  for (std::size_t n = 0; n < at(spec.matrices); ++n) {
+    for (std::size_t a = 0; a < v; ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const double value = values[(n * v + a) * v + b], other = values[(n * v + b) * v + a];
+        if (std::abs(value - other) <= matrix_tolerance * std::max(1.0, std::abs(value))) continue;
+        throw_unequal(label, std::array{n, a, b}, value, std::array{n, b, a}, other);
+      }
+    }
+  }
 }
 
 const std::vector<int>& irreps(const DenseHeader& header, OrbitalClass c) {
@@ -106,16 +123,23 @@ void check_diagonals(const DenseArrays& arrays, const DenseHeader& header, const
   std::vector<double> values(at(array->size()));
   array->read_all(values);
   check_size(largest_magnitude(values, label), largest_integral, label);
-  if (spec.matrices == 1) return;
-  const std::size_t v = at(header.size(spec.axes[0]));
+  if (spec.matrices > 1) check_symmetric_matrices(header, spec, values, label);
+  const ArraySpec plain = array_spec(ArrayKind::vvvv_diag, header.restricted, spec.first, spec.second);
+  if (spec.kind == plain.kind || !arrays.has(plain.name)) return;
+  std::vector<double> of_input(values.size());
+  open_array(arrays, header, plain)->read_all(of_input);
+  const std::size_t size = values.size() / at(spec.matrices);
   for (std::size_t n = 0; n < at(spec.matrices); ++n) {
-    for (std::size_t a = 0; a < v; ++a) {
-      for (std::size_t b = 0; b < a; ++b) {
-        const double value = values[(n * v + a) * v + b], other = values[(n * v + b) * v + a];
-        if (std::abs(value - other) <= matrix_tolerance * std::max(1.0, std::abs(value))) continue;
-        throw_unequal(label, std::array{n, a, b}, value, std::array{n, b, a}, other);
-      }
-    }
+    const auto sum_of = [&](const std::vector<double>& x) {
+      const auto begin = x.begin() + static_cast<std::ptrdiff_t>(n * size);
+      return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(size), 0.0);
+    };
+    const double sum = sum_of(values), other = sum_of(of_input);
+    if (std::abs(sum - other) <= matrix_tolerance * std::max(1.0, std::abs(other))) continue;
+    throw InputError(
+        fmt::format("{} is of other integrals than '{}': the sums of the matrices [{}] are {:.10g} and {:.10g}, but no "
+                    "rotation of orbitals changes them; {} both {}s of one calculation.",
+                    label.text(), plain.name, n, sum, other, label.words.write, label.words.array));
   }
 }
 

@@ -24,7 +24,7 @@ std::vector<double> diagonal_fock(const DenseHeader& header, Spin spin);
 /// Checks a Fock matrix: sizes, finite values, symmetry, and zeros that the irreps require.
 void check_fock(const DenseArrays& arrays, const DenseHeader& header, Spin spin);
 /// Checks the numbers (aa|bb) and (ab|ab), the array `spec`: its shape, sizes, finite values, and the symmetry of each
-/// matrix of equal spins.
+/// matrix of equal spins. Those of semicanonical orbitals have the sums of those of the orbitals of the input.
 void check_diagonals(const DenseArrays& arrays, const DenseHeader& header, const ArraySpec& spec);
 
 }

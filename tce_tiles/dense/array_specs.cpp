@@ -34,6 +34,8 @@ std::string stem(ArrayKind kind) {
       return "ladder";
     case ArrayKind::vvvv_diag:
       return "vvvv_diag";
+    case ArrayKind::vvvv_diag_semicanonical:
+      return "vvvv_diag_semicanonical";
   }
   return "?";
 }
@@ -41,7 +43,7 @@ std::string stem(ArrayKind kind) {
 /// Returns true if the indices of an array are two electrons in bra and ket, as those of t2; they are not pairs
 /// (pq|rs).
 bool by_electrons(ArrayKind kind) {
-  return kind == ArrayKind::t1 || kind == ArrayKind::t2 || kind == ArrayKind::ladder || kind == ArrayKind::vvvv_diag;
+  return kind == ArrayKind::t1 || kind == ArrayKind::t2 || kind == ArrayKind::ladder || are_diagonals(kind);
 }
 
 }
@@ -79,6 +81,7 @@ ArraySpec array_spec(ArrayKind kind, bool restricted, Spin first, Spin second, b
       spec.axes = {hole_class(first), hole_class(first), hole_class(second), hole_class(second)};
       break;
     case ArrayKind::vvvv_diag:
+    case ArrayKind::vvvv_diag_semicanonical:
       // (ab|ab) of two spins is zero.
       spec.matrices = restricted || first == second ? 2 : 1;
       spec.axes = {particle_class(first), particle_class(second)};
@@ -134,7 +137,8 @@ std::vector<ArraySpec> exchange_arrays(bool restricted) {
 }
 
 std::vector<ArraySpec> moment_arrays(bool restricted) {
-  constexpr std::array kinds = {ArrayKind::oooo, ArrayKind::kvvv, ArrayKind::ladder, ArrayKind::vvvv_diag};
+  constexpr std::array kinds = {ArrayKind::oooo, ArrayKind::kvvv, ArrayKind::ladder, ArrayKind::vvvv_diag,
+                                ArrayKind::vvvv_diag_semicanonical};
   std::vector<ArraySpec> arrays;
   if (!restricted) {
     arrays = {array_spec(ArrayKind::oovv, false, Spin::alpha, Spin::beta),

@@ -16,8 +16,25 @@ std::string orbital_count_name(OrbitalClass c, bool restricted);
 
 /// The kind of an array: amplitudes, integrals by the spaces of their four indices (o: occupied, v: virtual), or
 /// integrals of virtual orbitals multiplied with amplitudes: kvvv[k,c,b,d] = sum_e t_k^e (ce|bd), and
-/// ladder[i,j,a,b] = sum_cd (ac|bd) t_ij^cd. vvvv_diag: the numbers (aa|bb) and (ab|ab).
-enum class ArrayKind : std::uint8_t { t1, t2, ovvv, ovoo, ovov, oovv, oooo, kvvv, ladder, vvvv_diag };
+/// ladder[i,j,a,b] = sum_cd (ac|bd) t_ij^cd. vvvv_diag: the numbers (aa|bb) and (ab|ab); vvvv_diag_semicanonical: the
+/// same of semicanonical orbitals.
+enum class ArrayKind : std::uint8_t {
+  t1,
+  t2,
+  ovvv,
+  ovoo,
+  ovov,
+  oovv,
+  oooo,
+  kvvv,
+  ladder,
+  vvvv_diag,
+  vvvv_diag_semicanonical,
+};
+/// Returns true for the arrays of numbers (aa|bb) and (ab|ab).
+constexpr bool are_diagonals(ArrayKind kind) {
+  return kind == ArrayKind::vvvv_diag || kind == ArrayKind::vvvv_diag_semicanonical;
+}
 
 /// Whether integrals are those of a molecule, or dressed with amplitudes. Bare ones are equal under exchange of their
 /// last two indices: (ia|bc), (ia|jk) and factors B[Q,p,q] of one space can be packed. Dressed ones are not.

@@ -34,7 +34,7 @@ bool has_rows(const DenseHeader& header, const FactorSpec& spec) {
 
 /// Returns true if an array is not [p,q,r,s] = sum_Q B[Q,p,q] B[Q,r,s].
 bool contains_more_than_factors(ArrayKind kind) {
-  return kind == ArrayKind::kvvv || kind == ArrayKind::ladder || kind == ArrayKind::vvvv_diag;
+  return kind == ArrayKind::kvvv || kind == ArrayKind::ladder || are_diagonals(kind);
 }
 
 /// An integral array [p,q,r,s] = sum_Q left[Q,p,q] right[Q,r,s].

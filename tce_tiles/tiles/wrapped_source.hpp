@@ -46,4 +46,15 @@ class WrappedSource : public UniformSource {
   const TileSource& source_;
 };
 
+/// A source of the same integrals without factors. If `source` has factors, blocks are made when they are read.
+class WithoutFactors final : public WrappedSource {
+ public:
+  using WrappedSource::WrappedSource;
+
+ private:
+  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override {
+    source().read_block(tensor, tiles, block);
+  }
+};
+
 }

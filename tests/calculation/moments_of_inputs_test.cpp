@@ -1,22 +1,26 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cxx/calculation/calculation.hpp"
-#include "tce_tiles/dense/array_specs.hpp"
+#include "cxx/calculation/orbitals.hpp"
+#include "cxx/moments/rotated_inputs.hpp"
+#include "cxx/rotation/orbital_rotation.hpp"
 #include "tce_tiles/dump_files/dump_source.hpp"
-#include "tce_tiles/tiles/wrapped_source.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/factored_dump.hpp"
 #include "tests/support/held_arrays.hpp"
 #include "tests/support/molecules.hpp"
+#include "tests/support/refusals.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/thread_communicator.hpp"
 #include "tests/tce_tiles/nwchem_test_data.hpp"
 
 /// Methods with moments whose integrals are factors, whole arrays or blocks.
@@ -30,171 +34,6 @@ std::string path_of(const std::string& name) {
   return std::string(TRIFUSE_TEST_DATA) + "/dumps/" + name + ".h5";
 }
 
-/// The numbers of a dump with factors, and its integrals, multiplied out one by one.
-class Factored {
- public:
-  explicit Factored(const std::string& name)
-      : dump_(read_raw_dump(path_of(name))), restricted_(dump_.datasets.contains("t2")) {
-    for (const Spin spin : {Spin::alpha, Spin::beta}) {
-      const std::string letters = restricted_ ? "" : spin == Spin::alpha ? "_a" : "_b";
-      const auto &oo = take("factors_oo" + letters), &ov = take("factors_ov" + letters),
-                 &vv = take("factors_vv" + letters);
-      Orbitals& of = spins_.at(static_cast<std::size_t>(spin == Spin::beta));
-      of.occupied = ov.shape[1];
-      of.all = ov.shape[1] + ov.shape[2];
-      for (std::int64_t x = 0; x < ov.shape[0]; ++x) {
-        for (std::int64_t p = 0; p < of.all; ++p) {
-          for (std::int64_t q = 0; q < of.all; ++q) {
-            const std::int64_t i = std::min(p, q), a = std::max(p, q) - of.occupied;
-            const std::int64_t b = i - of.occupied;
-            of.factors.push_back(a < 0                 ? element(oo, x, p, q)
-                                 : i < of.occupied     ? element(ov, x, i, a)
-                                 : vv.shape.size() > 2 ? element(vv, x, a, b)
-                                                       : element(vv, x, a * (a + 1) / 2 + b, 0));
-          }
-        }
-      }
-    }
-    for (const FactorSpec& spec : factor_arrays(restricted_)) dump_.datasets.erase(spec.name);
-  }
-
-  /// Returns (pq|rs), of orbitals that are numbered from the first occupied one.
-  double integral(Spin s, std::int64_t p, std::int64_t q, Spin t, std::int64_t r, std::int64_t u) const {
-    double sum = 0.0;
-    const std::int64_t auxiliary = std::ssize(of(s).factors) / (of(s).all * of(s).all);
-    for (std::int64_t x = 0; x < auxiliary; ++x) sum += of(s).factor(x, p, q) * of(t).factor(x, r, u);
-    return sum;
-  }
-  std::int64_t number(OrbitalClass c, std::int64_t n) const {
-    return n + (space_of(c) == Space::particle ? of(spin_of(c)).occupied : 0);
-  }
-
-  /// Returns the dump with whole arrays of integrals.
-  RawDump whole() const {
-    RawDump whole = dump_;
-    for (const auto& specs : {integral_arrays(restricted_), exchange_arrays(restricted_), moment_arrays(restricted_)}) {
-      for (const ArraySpec& spec : specs) {
-        if (spec.kind == ArrayKind::vvvv_diag) add_diagonals(whole, spec);
-        if (spec.kind == ArrayKind::kvvv) add_kvvv(whole, spec);
-        if (spec.kind == ArrayKind::ladder || spec.axes.size() != 4 || spec.kind == ArrayKind::kvvv) continue;
-        add(whole, spec, [&](std::int64_t p, std::int64_t q, std::int64_t r, std::int64_t u) {
-          return integral(spec.first, number(spec.axes[0], p), number(spec.axes[1], q), spec.second,
-                          number(spec.axes[2], r), number(spec.axes[3], u));
-        });
-      }
-    }
-    return whole;
-  }
-  /// Adds kvvv of the amplitudes of a dump to it.
-  void add_kvvv(RawDump& dump) const {
-    for (const ArraySpec& spec : moment_arrays(restricted_)) {
-      if (spec.kind == ArrayKind::kvvv) add_kvvv(dump, spec);
-    }
-  }
-
- private:
-  struct Orbitals {
-    std::int64_t occupied = 0, all = 0;
-    std::vector<double> factors;  ///< [Q,p,q]
-
-    double factor(std::int64_t x, std::int64_t p, std::int64_t q) const {
-      return factors[static_cast<std::size_t>((x * all + p) * all + q)];
-    }
-  };
-
-  const RawDump::Dataset& take(const std::string& name) const { return dump_.datasets.at(name); }
-  static double element(const RawDump::Dataset& data, std::int64_t x, std::int64_t p, std::int64_t q) {
-    const std::int64_t row = data.shape.size() > 2 ? data.shape[2] : 1;
-    return data.values[static_cast<std::size_t>((x * data.shape[1] + p) * row + q)];
-  }
-  const Orbitals& of(Spin spin) const { return spins_.at(static_cast<std::size_t>(spin == Spin::beta)); }
-  std::int64_t count(OrbitalClass c) const {
-    const Orbitals& orbitals = of(spin_of(c));
-    return space_of(c) == Space::hole ? orbitals.occupied : orbitals.all - orbitals.occupied;
-  }
-
-  template <typename Element>
-  void add(RawDump& dump, const ArraySpec& spec, const Element& element) const {
-    RawDump::Dataset& data = dump.datasets[spec.name];
-    for (const OrbitalClass c : spec.axes) data.shape.push_back(count(c));
-    for (std::int64_t p = 0; p < data.shape[0]; ++p) {
-      for (std::int64_t q = 0; q < data.shape[1]; ++q) {
-        for (std::int64_t r = 0; r < data.shape[2]; ++r) {
-          for (std::int64_t u = 0; u < data.shape[3]; ++u) data.values.push_back(element(p, q, r, u));
-        }
-      }
-    }
-  }
-
-  void add_kvvv(RawDump& dump, const ArraySpec& spec) const {
-    const auto t1 = dump.datasets.at(array_spec(ArrayKind::t1, restricted_, spec.first, spec.first).name);
-    add(dump, spec, [&](std::int64_t k, std::int64_t c, std::int64_t b, std::int64_t d) {
-      double sum = 0.0;
-      for (std::int64_t e = 0; e < t1.shape[1]; ++e) {
-        const auto particle = [&](std::int64_t n) { return number(spec.axes[1], n); };
-        const auto of_second = [&](std::int64_t n) { return number(spec.axes[2], n); };
-        sum += t1.values[static_cast<std::size_t>(k * t1.shape[1] + e)] *
-               integral(spec.first, particle(c), particle(e), spec.second, of_second(b), of_second(d));
-      }
-      return sum;
-    });
-  }
-
-  void add_diagonals(RawDump& dump, const ArraySpec& spec) const {
-    RawDump::Dataset& data = dump.datasets[spec.name];
-    data.shape = {spec.matrices, count(spec.axes[0]), count(spec.axes[1])};
-    for (std::int64_t n = 0; n < spec.matrices; ++n) {
-      for (std::int64_t x = 0; x < data.shape[1]; ++x) {
-        for (std::int64_t y = 0; y < data.shape[2]; ++y) {
-          const std::int64_t a = number(spec.axes[0], x), b = number(spec.axes[1], y);
-          data.values.push_back(n == 0 ? integral(spec.first, a, a, spec.second, b, b)
-                                       : integral(spec.first, a, b, spec.first, a, b));
-        }
-      }
-    }
-  }
-
-  RawDump dump_;
-  bool restricted_;
-  std::array<Orbitals, 2> spins_;
-};
-
-/// A dump with factors, as a source of blocks of all classes.
-class AllBlocks final : public WrappedSource {
- public:
-  AllBlocks(const TileSource& dump, const Factored& integrals) : WrappedSource(dump), integrals_(integrals) {}
-  bool has_exchange_integrals() const override { return true; }
-  bool has_all_integrals() const override { return true; }
-
- private:
-  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override {
-    if (tensor != TensorKind::v2) return source().read_block(tensor, tiles, block);
-    const auto tile = [&](std::size_t n) -> const Tile& { return source().tiles()[tiles[n]]; };
-    const auto orbital = [&](std::size_t n, std::int64_t x) {
-      return integrals_.number(tile(n).orbital_class, source().tiles().offset_in_class(tiles[n]) + x);
-    };
-    const auto spin = [&](std::size_t n) { return tile(n).spin(); };
-    std::size_t at = 0;
-    for (std::int64_t p = 0; p < tile(0).size; ++p) {
-      for (std::int64_t q = 0; q < tile(1).size; ++q) {
-        for (std::int64_t r = 0; r < tile(2).size; ++r) {
-          for (std::int64_t s = 0; s < tile(3).size; ++s) {
-            double& number = block[at++] = 0.0;
-            if (spin(0) == spin(2))
-              number +=
-                  integrals_.integral(spin(0), orbital(0, p), orbital(2, r), spin(1), orbital(1, q), orbital(3, s));
-            if (spin(0) == spin(3))
-              number -=
-                  integrals_.integral(spin(0), orbital(0, p), orbital(3, s), spin(1), orbital(1, q), orbital(2, r));
-          }
-        }
-      }
-    }
-  }
-
-  const Factored& integrals_;
-};
-
 class MomentsOf : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<TileSource> open(const RawDump& dump, SourceInfo info) {
@@ -204,7 +43,8 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
 
   /// Compares the energies of all executors and formulations.
   void expect_same(const TileSource& x, const TileSource* left_of_x, const TileSource& y, const TileSource* left_of_y,
-                   const std::vector<TriplesMethod>& methods) {
+                   const std::vector<TriplesMethod>& methods,
+                   std::array<RohfOrbitals, 2> rohf = {RohfOrbitals::nwchem, RohfOrbitals::nwchem}) {
     for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
       if (formulation == SpinFormulation::spin_adapted && !x.tiles().restricted()) continue;
       for (const ExecutorKind executor : {ExecutorKind::cpu, ExecutorKind::reference}) {
@@ -212,8 +52,10 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
         CalculationOptions options = options_for(formulation, 3);
         options.methods = methods;
         options.executor = executor;
-        const std::vector<double> of_x = numbers_of(calculate(x, options, left_of_x)),
-                                  of_y = numbers_of(calculate(y, options, left_of_y));
+        options.rohf = rohf[0];
+        const std::vector<double> of_x = numbers_of(calculate(x, options, left_of_x));
+        options.rohf = rohf[1];
+        const std::vector<double> of_y = numbers_of(calculate(y, options, left_of_y));
         ASSERT_EQ(of_x.size(), of_y.size());
         for (std::size_t n = 0; n < of_x.size(); ++n) EXPECT_NEAR(of_x[n], of_y[n], 1e-14);
         EXPECT_LT(of_x.front(), 0.0);
@@ -221,13 +63,8 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  bool canonical() const { return std::string(GetParam()).find("rohf") == std::string::npos; }
-  std::vector<TriplesMethod> with_lambda() const {
-    return canonical() ? std::vector{two_t, cr_cc23} : std::vector{two_t};
-  }
-
   std::vector<std::unique_ptr<HeldArrays>> held_;
-  Factored integrals_{GetParam()};
+  Factored integrals_{read_raw_dump(path_of(GetParam()))};
   std::unique_ptr<TileSource> factors_ = open_dump(path_of(GetParam()), 1, 2),
                               lambda_ = open_dump(path_of(std::string(GetParam()) + "_lambda"), 1, 2),
                               whole_ = open(integrals_.whole(), factors_->info());
@@ -235,7 +72,7 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
 
 TEST_P(MomentsOf, FactorsAndWholeArraysAreTheSame) {
   expect_same(*factors_, nullptr, *whole_, nullptr, {ct, cr_t});
-  expect_same(*factors_, lambda_.get(), *whole_, lambda_.get(), with_lambda());
+  expect_same(*factors_, lambda_.get(), *whole_, lambda_.get(), {two_t, cr_cc23});
 }
 
 // The left amplitudes are multiplied with the factors of the right ones.
@@ -253,7 +90,54 @@ TEST_P(MomentsOf, FactorsWithOtherAmplitudesAreTheSame) {
 TEST_P(MomentsOf, BlocksAndWholeArraysAreTheSame) {
   const AllBlocks blocks(*factors_, integrals_);
   expect_same(blocks, nullptr, *whole_, nullptr, {ct, cr_t});
-  expect_same(blocks, lambda_.get(), *whole_, lambda_.get(), with_lambda());
+  expect_same(blocks, lambda_.get(), *whole_, lambda_.get(), {two_t, cr_cc23});
+}
+
+// Orbitals that are not canonical are rotated. The same molecule in semicanonical orbitals is not, and neither are
+// those of ROHF if it is called UHF. In orbitals of a degenerate pair, denominators depend on their choice.
+TEST_P(MomentsOf, OtherOrbitalsGiveTheEnergiesOfSemicanonicalOnes) {
+  const bool rohf = factors_->info().reference == Reference::rohf;
+  const Factored given = rohf ? integrals_ : integrals_.in_orbitals(integrals_.mixed_orbitals());
+  RawDump lambda = read_raw_dump(path_of(std::string(GetParam()) + "_lambda"));
+  if (!rohf) lambda = integrals_.amplitudes_in_orbitals(lambda, integrals_.mixed_orbitals());
+  if (!rohf) given.set_energies(lambda);
+  RawDump plain = given.whole();
+  if (!rohf) given.set_energies(plain);
+  const auto without_diagonals = open(plain, factors_->info());
+  const moments::OrbitalVectors vectors = vectors_of(OrbitalRotation(*without_diagonals), without_diagonals->tiles());
+  RawDump with_diagonals = given.whole(&vectors);
+  if (!rohf) given.set_energies(with_diagonals);
+  const Factored rotated = given.in_orbitals(vectors);
+  RawDump by_hand = rotated.whole(), lambda_by_hand = given.amplitudes_in_orbitals(lambda, vectors);
+  rotated.set_energies(by_hand);
+  rotated.set_energies(lambda_by_hand);
+  SourceInfo info = factors_->info(), info_of_lambda = lambda_->info();
+  if (rohf) info.reference = info_of_lambda.reference = Reference::uhf;
+  const auto whole = open(with_diagonals, factors_->info()), left = open(lambda, lambda_->info());
+  const auto expected = open(by_hand, info), expected_left = open(lambda_by_hand, info_of_lambda);
+  const std::array<RohfOrbitals, 2> orbitals = {rohf ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem,
+                                                RohfOrbitals::nwchem};
+  const AllBlocks blocks(*whole, given);
+  for (const TileSource* const source : std::initializer_list<const TileSource*>{whole.get(), &blocks}) {
+    expect_same(*source, nullptr, *expected, nullptr, {ct, cr_t}, orbitals);
+    expect_same(*source, left.get(), *expected, expected_left.get(), {two_t, cr_cc23}, orbitals);
+  }
+  if (rohf) expect_same(*factors_, left.get(), *expected, expected_left.get(), {two_t, cr_cc23}, orbitals);
+  CalculationOptions options = options_for();
+  options.methods = {cr_cc23};
+  options.rohf = orbitals[0];
+  const TemporaryFolder folder;
+  options.journal = (folder.path() / "journal").string();
+  calculate(*whole, options, left.get());
+  RawDump changed = with_diagonals;
+  for (auto& [name, data] : changed.datasets) {
+    if (name.starts_with("vvvv_diag_semicanonical")) data.values.front() += 1e-6;
+  }
+  const auto other = open(changed, factors_->info());
+  expect_failure<UsageError>([&] { calculate(*other, options, left.get()); },
+                             "belongs to a calculation with other input");
+  expect_refusal([&] { calculate(*without_diagonals, options, left.get()); },
+                 {"lacks vvvv_diag_semicanonical", "--moments"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, MomentsOf, ::testing::Values("lih_631g_rhf_df", "beh_sto3g_uhf_df", "beh_sto3g_rohf_df"),
@@ -275,6 +159,50 @@ std::vector<double> energies_of_nwchem(const std::string& folder) {
     energies.push_back(energy.total.e_paren_t);
   }
   return energies;
+}
+
+struct NwchemCase {
+  const char* folder;
+  const char* lambda;
+  RohfOrbitals rohf;
+  std::array<double, 4> energies;  ///< CR-CC(2,3)_A, _B, _C, _D, hartree, from PySCF's orbitals and integrals
+};
+
+// The left dumps are of the orbitals of NWChem's files.
+TEST(MomentsOfNwchemFiles, TakeLambdaAmplitudesOfADump) {
+  const std::array<NwchemCase, 2> cases = {
+      {{"h2o_631g_c1_rhf_t5_2eorb",
+        "h2o_631g_nwchem_rhf_lambda",
+        RohfOrbitals::nwchem,
+        {-0.00092026400169727, -0.00089070626397482, -0.00116716934503848, -0.00116177322021540}},
+       {"ch2_631g_c1_rohf_t3_2eorb",
+        "ch2_631g_nwchem_rohf_lambda",
+        RohfOrbitals::semicanonical,
+        {-0.00057969754599368, -0.00056527061572823, -0.00078732007398021, -0.00078427818008063}}}};
+  for (const auto& [folder, lambda, rohf, expected] : cases) {
+    const auto right = open_dump_of(folder), left = open_dump(path_of(lambda), 1, 2);
+    CalculationOptions options = options_for();
+    options.methods = {two_t, cr_cc23};
+    options.rohf = rohf;
+    const CalculationResult result = calculate(*right, options, left.get());
+    ASSERT_EQ(result.energies.size(), expected.size());
+    for (std::size_t n = 0; n < expected.size(); ++n)
+      EXPECT_NEAR(result.energies[n].total.e_paren_t, expected[n], 2e-10) << result.energies[n].method;
+    const auto failures = failures_of_ranks(
+        2,
+        [&, &options = options, &right = right, &left = left](Communicator& communicator) {
+          Calculation calculation(*right, left.get(), options, {.ranks_with_operands = communicator.size()});
+          calculation.join(communicator, {});
+          const std::vector<double> alone = numbers_of(result), together = numbers_of(calculation.run());
+          ASSERT_EQ(together.size(), alone.size());
+          for (std::size_t n = 0; n < alone.size(); ++n) EXPECT_NEAR(together[n], alone[n], 1e-14);
+        },
+        true);
+    EXPECT_EQ(failures, std::vector<std::string>(2));
+    expect_failure<UsageError>(
+        [&, &options = options, &right = right] { calculate(*right, options, right.get()); },
+        "has those of ccsd. Give them (--left), for the files of NWChem as a dump in its orbitals.");
+  }
 }
 
 // The same molecule with integrals of spatial orbitals and of spin orbitals, with and without irreps.

@@ -7,6 +7,7 @@ from trifuse_program import DATA, ProgramTest, read_report, sanitized, trifuse
 
 WATER = DATA / "h2o_631g_c1_rhf_t5_2eorb" / "c"
 CARBENE = DATA / "ch2_631g_c2v_rohf_t3" / "c"
+MOMENTS = DATA.parent / "dumps" / "hf_160_631g_rhf_moments.h5"
 SIZES = ("--occupied", 24, "--virtual", 120)
 
 
@@ -141,7 +142,28 @@ class Prediction(PlanTest):
             self.assertGreater(planned["prediction"]["memory"]["rank_bytes"], 1.5 * one["prediction"]["memory"]["rank_bytes"])
         self.assertNotIn("dressing", one["prediction"])
         self.assert_usage(*SIZES, "--method", "t,2t", saying="share no side")
-        self.assert_usage(*SIZES, "--method", "ct", "--naux", 90, saying="whole integrals only")
+
+    def test_factors_are_multiplied_out_for_dressed_integrals(self):
+        whole, _ = self.plan("--occupied", 5, "--virtual", 6, "--method", "ct")
+        factors, text = self.plan("--occupied", 5, "--virtual", 6, "--factors", 40, "--method", "ct")
+        found, expected = ({**each["prediction"]["dressing"]} for each in (factors, whole))
+        self.assertEqual(found["rank_bytes"] - expected["rank_bytes"], 8 * 40 * (5 * 6 / 2 + 5 * 6 + 6 * 7 / 2))
+        products = 5 * 6 * (2 * 6**2 + 5**2 + 5 * 6) + 5**2 * (6**2 + 5**2)
+        self.assertEqual(found["operations"] - expected["operations"], 2 * 40 * (products + 5 * 6**2))
+        # Panels are those of whole integrals.
+        self.assertEqual(factors["prediction"]["memory"]["rank_bytes"], whole["prediction"]["memory"]["rank_bytes"])
+        self.assertEqual(factors["prediction"]["factors"]["operations"], 0)
+        self.assertIn("dressed integrals take", text)
+
+    def test_it_counts_the_operations_of_all_sides(self):
+        one, text = self.plan(*SIZES)
+        two, both = self.plan(*SIZES, "--method", "2t")
+        self.assertEqual(two["operations"], 2 * one["operations"])
+        self.assertIn(f"{one['operations']:.3g} operations\n", text)
+        self.assertIn(f"{two['operations']:.3g} operations\n", both)
+        run = self.report_of(MOMENTS, "--method", "ct", "--device", "cpu", "--tile-size", 4)
+        plain = self.report_of(MOMENTS, "--device", "cpu", "--tile-size", 4)
+        self.assertEqual(run["operations"]["executed"], 2 * plain["operations"]["executed"])
 
     def test_it_says_what_semicanonical_orbitals_take(self):
         planned, text = self.plan(CARBENE, "--gpus", 0)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Energies of fragments, Tr(P M), against M from whole arrays of triples, and through every door for arrays."""
 
+import importlib
 import os
 import tempfile
 import unittest
@@ -140,6 +141,24 @@ class ClosedShell(Case):
             with trifuse.Dump(path) as dump:
                 self.assert_energies(trifuse.triples(**dump, device="cpu"), self.energies)
 
+    def test_density_fitting(self):
+        """Factors give the energies of their products, also in orbitals that Trifuse rotates."""
+        cc = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.RHF(mol).density_fit(), WATER, "sto-3g"), frozen=1))
+        eris = importlib.import_module("pyscf.cc.ccsd").CCSD.ao2mo(cc)  # its arrays exist as long as this object
+        energies = expected(restricted_arrays(cc, eris), self.u, self.u)
+        for options in ({}, {"form": "spin-orbital"}):
+            result = trifuse.pyscf.triples(cc, fragments=self.u, device="cpu", **options)
+            self.assert_energies(result, energies)
+        regularised = trifuse.pyscf.solve_regularized_ccsd(cc, 0.2)
+        found = trifuse.pyscf.triples(cc, fragments=self.u, left=regularised)
+        self.assertLess(abs(sum(found.fragments) - found.e_t), TOLERANCE)
+        mixed = cc._scf.mo_coeff.copy()
+        mixed[:, 1:5] = mixed[:, 1:5] @ np.hstack(self.u)
+        local = solved(pyscf.cc.CCSD(cc._scf, frozen=1, mo_coeff=mixed))
+        result = trifuse.pyscf.triples(local, fragments=[np.eye(4)[:, :1], np.eye(4)[:, 1:]])
+        self.assertIn("not canonical", result.warnings[0])
+        self.assertLess(np.max(np.abs(np.array(result.fragments) - energies)), 1e-11)
+
     def test_localised_orbitals(self):
         u = np.hstack(self.u)
         local = {**self.arrays, "fock": self.arrays["fock"].copy()}
@@ -171,6 +190,12 @@ class ClosedShell(Case):
 
 
 class OpenShell(Case):
+    def test_density_fitting(self):
+        cc = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.UHF(mol).density_fit(), HYDROXYL, "sto-3g", spin=1)))
+        eris = importlib.import_module("pyscf.cc.uccsd").UCCSD.ao2mo(cc)
+        arrays = {name: np.asarray(values) for name, values in unrestricted_arrays(cc, eris).items()}
+        self.assert_energies(trifuse.pyscf.triples(cc, fragments=self.u), expected(arrays, *self.u))
+
     @classmethod
     def setUpClass(cls):
         cls.cc = solved(pyscf.cc.CCSD(mean_field(scf.UHF, HYDROXYL, "sto-3g", spin=1)))

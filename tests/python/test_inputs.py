@@ -18,6 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pyscf.cc
 from pyscf import df, gto, scf
+from pyscf.data.nist import HARTREE2EV
 
 import trifuse.pyscf
 from molecules import solved
@@ -152,6 +153,57 @@ class Examples(unittest.TestCase):
         self.assertEqual({(name, *np.round(xyz, 6) + 0.0) for name, xyz in end}, image)
         mol = gto.M(atom=middle, basis="sto-3g", charge=1, spin=1, symmetry=True, verbose=0)
         self.assertEqual((len(middle), mol.topgroup, mol.nelectron), (29, "D2d", 105))
+
+    def output_of(self, script, *arguments, folder):
+        """What an example in inputs/properties prints. With matplotlib it also draws picture.svg."""
+        picture = ["--picture", "picture.svg"] if importlib.util.find_spec("matplotlib") else []
+        done = subprocess.run([sys.executable, "-B", INPUTS / "properties" / script, *arguments, *picture], capture_output=True, text=True,
+                              cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if picture:
+            self.assertIn("</svg>", (pathlib.Path(folder) / "picture.svg").read_text(encoding="utf-8"))
+        return done.stdout
+
+    def test_an_optimised_bond_is_at_the_minimum_of_the_energy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            printed = self.output_of("optimise.py", "HF", "--basis", "6-31g", folder=folder)
+        bond, error = map(float, re.search(r"^HF +CCSD\(T\) +(\S+) +(\S+)", printed, re.MULTILINE).groups())
+        self.assertAlmostEqual(error, 100 * (bond - 0.91681), delta=0.01)
+        energies = []
+        for distance in (bond - 0.01, bond, bond + 0.01):
+            cc = solved(pyscf.cc.CCSD(scf.RHF(gto.M(atom=f"F 0 0 0; H 0 0 {distance}", basis="6-31g", verbose=0)).run(conv_tol=1e-12), frozen=1))
+            energies.append(cc.e_tot + cc.ccsd_t())
+        before, at, after = energies
+        self.assertLess(abs(0.005 * (before - after) / (before - 2 * at + after)), 2e-4)
+
+    def test_the_dipole_moment_is_near_full_ci(self):
+        with tempfile.TemporaryDirectory() as folder:
+            printed = self.output_of("dipole_curve.py", "--distances", "0.9", "1.3", folder=folder)
+        for full_ci, ccsd, ccsd_t, *regularised in re.findall(r"^ +[01]\.\d+ +(\S+) +(\S+) +(\S+) +(\S+) +(\S+)$", printed, re.MULTILINE):
+            errors = [abs(float(each) - float(full_ci)) for each in (ccsd, ccsd_t, *regularised)]
+            self.assertLess(errors[1], 0.01)
+            self.assertLess(3 * errors[1], errors[0])
+            self.assertEqual(sorted(errors), [*errors[1:], errors[0]])
+
+    def test_forces_of_frames(self):
+        with tempfile.TemporaryDirectory() as folder:
+            arguments, path = ("forces.py", "--frames", "2", "--basis", "6-31g", "-o", "water.xyz"), pathlib.Path(folder) / "water.xyz"
+            self.output_of(*arguments, folder=folder)
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text[:-30], encoding="utf-8")  # the second frame was cut off
+            self.output_of(*arguments, folder=folder)
+            again = path.read_text(encoding="utf-8")
+        numbers = [[float(word) for word in re.findall(r"-?\d+\.\d+", each)] for each in (text, again)]
+        self.assertEqual(len(numbers[0]), 2 * 19)
+        for first, second in zip(*numbers):
+            self.assertAlmostEqual(first, second, delta=2e-5)
+        energy, *rest = numbers[0][:19]
+        rows = [rest[n:n + 6] for n in range(0, 18, 6)]
+        for force in zip(*(row[3:] for row in rows)):
+            self.assertAlmostEqual(sum(force), 0, delta=1e-6)
+        mol = gto.M(atom=[(element, row[:3]) for element, row in zip("OHH", rows)], basis="6-31g", verbose=0)
+        cc = solved(pyscf.cc.CCSD(scf.RHF(mol).run(conv_tol=1e-12), frozen=1))
+        self.assertAlmostEqual((cc.e_tot + cc.ccsd_t()) * HARTREE2EV, energy, delta=1e-5)
 
 
 if __name__ == "__main__":

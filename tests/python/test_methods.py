@@ -44,12 +44,51 @@ OTHERS = {  # E CR-CCSD[T], E CR-CCSD(T), CR-CC(2,3)_B, _C, _D
     "oh": (-0.0005739030483410152, -0.000503587667045313, -0.0005281717706582794, -0.0007040452100837119, -0.0006993221779177173),
     "ch2": (-0.0005619607165086034, -0.0005539176729203754, -0.0005521773362136267, -0.0007688520064362032, -0.0007659705814144538)}
 CR, VARIANTS = "CR-CCSD(T)", ("CR-CC(2,3)_B", "CR-CC(2,3)_C", "CR-CC(2,3)_D")
+# The same for CH2 with ROHF in semicanonical orbitals: CR-CC(2,3)_A, _B, _C, _D.
+ROHF_CH2 = (-0.0005719993142524797, -0.0005578275901107919, -0.0007762939729372097, -0.0007733222773476781)
 TOLERANCE = 1e-9
 
 
 def amplitudes(name, spin=0, basis="6-31g", **options):
     kind = scf.UHF if spin else scf.RHF
     return solved(pyscf.cc.CCSD(mean_field(kind, ATOMS[name], basis, spin=spin, unit="bohr"), **options))
+
+
+def in_semicanonical_orbitals(cc):
+    """A copy of a CCSD object whose orbitals diagonalise the Fock matrix among occupied and among virtual orbitals.
+
+    Orbitals of an irrep are mixed with those of others only if they have the same energy.
+    """
+    restricted = not isinstance(cc, pyscf.cc.uccsd.UCCSD)
+    eris = cc.ao2mo(cc.mo_coeff)
+    spins = []
+    for mo, fock, nocc, mask in zip(*((each,) if restricted else each for each in (
+            cc.mo_coeff, eris.fock, cc.nocc, cc.get_frozen_mask()))):
+        u = [np.linalg.eigh(block)[1] for block in (fock[:nocc, :nocc], fock[nocc:, nocc:])]
+        new = np.array(mo)
+        active = np.array(mo)[:, mask]
+        new[:, mask] = np.hstack([active[:, :nocc] @ u[0], active[:, nocc:] @ u[1]])
+        spins.append((new, *u))
+    mf = (scf.RHF if restricted else scf.UHF)(cc.mol)
+    if getattr(cc._scf, "with_df", None) is not None:
+        mf = mf.density_fit()
+    mf.set(mo_coeff=spins[0][0] if restricted else np.array([each[0] for each in spins]), mo_occ=cc._scf.mo_occ,
+           mo_energy=cc._scf.mo_energy, e_tot=cc._scf.e_tot, converged=True)
+    new = (pyscf.cc.CCSD if restricted else pyscf.cc.UCCSD)(mf, frozen=cc.frozen)
+    new.set(verbose=0, converged=True, converged_lambda=True, e_corr=cc.e_corr, conv_tol=cc.conv_tol,
+            conv_tol_normt=cc.conv_tol_normt)
+
+    def turned(name):
+        x1, x2 = (((x,) if restricted else x) for x in (getattr(cc, name + "1"), getattr(cc, name + "2")))
+        pairs = [(0, 0)] if restricted else [(0, 0), (0, 1), (1, 1)]
+        singles = [np.einsum("ia,ij,ab->jb", x, *spins[s][1:], optimize=True) for s, x in enumerate(x1)]
+        doubles = [np.einsum("ijab,ik,jl,ac,bd->klcd", x, spins[s][1], spins[t][1], spins[s][2], spins[t][2], optimize=True)
+                   for (s, t), x in zip(pairs, x2)]
+        return (singles[0], doubles[0]) if restricted else (tuple(singles), tuple(doubles))
+
+    new.t1, new.t2 = turned("t")
+    new.l1, new.l2 = turned("l")
+    return new
 
 
 def fitted(name, spin):
@@ -205,6 +244,38 @@ class Objects(Case):
     def test_open_shells(self):
         self.check(amplitudes("oh", spin=1), "oh")
         self.check(amplitudes("ch2", spin=2), "ch2")
+
+    def check_semicanonical(self, cc, rohf="nwchem"):
+        """The energies of rotated orbitals are those of an object that has semicanonical orbitals from the beginning."""
+        cc.solve_lambda()
+        by_hand = in_semicanonical_orbitals(cc)
+        for method in ("ct,cr-t", "2t,cr-cc23"):
+            found, expected = (trifuse.pyscf.triples(each, method=method, rohf=each_rohf).by_method
+                               for each, each_rohf in ((cc, rohf), (by_hand, "nwchem")))
+            self.assertEqual(set(found), set(expected))
+            for name, energies in expected.items():
+                self.assertLess(abs(found[name].e_t - energies.e_t), TOLERANCE, name)
+        return found
+
+    def test_rohf(self):
+        for options, frozen in (({"symmetry": "C2v"}, 1), ({}, None)):
+            mf = mean_field(scf.ROHF, ATOMS["ch2"], spin=2, unit="bohr", **options)
+            found = self.check_semicanonical(solved(pyscf.cc.UCCSD(mf, frozen=frozen)), "semicanonical")
+        for name, energy in zip((A, *VARIANTS), ROHF_CH2):
+            self.assertLess(abs(found[name].e_t - energy), TOLERANCE, name)
+
+    def test_orbitals_that_are_not_canonical(self):
+        mf = mean_field(scf.RHF, ATOMS["h2o"], unit="bohr")
+        for first, last in ((1, 5), (5, 13)):
+            mixed = np.linalg.qr(np.cos(np.arange((last - first)**2.0)).reshape(last - first, -1) + np.eye(last - first))[0]
+            mf.mo_coeff[:, first:last] = mf.mo_coeff[:, first:last] @ mixed
+        found = self.check_semicanonical(solved(pyscf.cc.CCSD(mf, frozen=1)))
+        canonical = amplitudes("h2o", frozen=1)
+        for name, energies in trifuse.pyscf.triples(canonical, method="2t,cr-cc23").by_method.items():
+            self.assertLess(abs(found[name].e_t - energies.e_t), TOLERANCE, name)
+        fitted_mf = mf.density_fit()
+        fitted_mf.set(mo_coeff=mf.mo_coeff, mo_occ=mf.mo_occ, mo_energy=mf.mo_energy, e_tot=mf.e_tot, converged=True)
+        self.check_semicanonical(solved(pyscf.cc.CCSD(fitted_mf)))
 
     def test_regularised(self):
         cc = amplitudes("h2o")

@@ -278,8 +278,8 @@ TEST_F(CallerArraysValidation, UnknownNames) {
   expect_refused(
       dump,
       "the array name 'oovvv' is unknown; the names for the reference RHF are t1, t2, ovvv, ovoo, ovov, oovv, oooo, "
-      "kvvv, ladder, vvvv_diag, factors_oo, factors_ov, factors_vv, fock, fragments, eps_occ, irrep_occ, eps_vir, "
-      "irrep_vir");
+      "kvvv, ladder, vvvv_diag, vvvv_diag_semicanonical, factors_oo, factors_ov, factors_vv, fock, fragments, eps_occ, "
+      "irrep_occ, eps_vir, irrep_vir");
   dump = uhf();
   dump.datasets["t2"] = dump.datasets["t2_ab"];
   expect_refused(dump, "the array name 't2' is unknown; the names for the reference UHF are t1_a,", Reference::uhf);

@@ -59,11 +59,12 @@ TEST_F(MomentArrays, Names) {
     for (const ArraySpec& spec : moment_arrays(restricted)) found.push_back(spec.name);
     return found;
   };
-  EXPECT_EQ(names(true), (std::vector<std::string>{"oooo", "kvvv", "ladder", "vvvv_diag"}));
+  EXPECT_EQ(names(true), (std::vector<std::string>{"oooo", "kvvv", "ladder", "vvvv_diag", "vvvv_diag_semicanonical"}));
   EXPECT_EQ(names(false),
             (std::vector<std::string>{"oovv_aabb", "oovv_bbaa", "oooo_aaaa", "oooo_aabb", "oooo_bbbb", "kvvv_aaaa",
                                       "kvvv_aabb", "kvvv_bbaa", "kvvv_bbbb", "ladder_aa", "ladder_ab", "ladder_bb",
-                                      "vvvv_diag_aa", "vvvv_diag_ab", "vvvv_diag_bb"}));
+                                      "vvvv_diag_aa", "vvvv_diag_ab", "vvvv_diag_bb", "vvvv_diag_semicanonical_aa",
+                                      "vvvv_diag_semicanonical_ab", "vvvv_diag_semicanonical_bb"}));
   const std::vector<std::string> all = array_names(false);
   for (const char* name : {"asym_oooo_aaaa", "asym_kvvv_bbbb", "ladder_ab", "vvvv_diag_ab"}) {
     EXPECT_EQ(std::count(all.begin(), all.end(), name), 1) << name;
@@ -107,12 +108,23 @@ TEST_F(MomentArrays, SymmetriesAreChecked) {
   for (const RawDump& good : {restricted_dump(), unrestricted_dump()}) {
     for (const ArraySpec& spec : moment_arrays(good.datasets.contains("t2"))) {
       // Of different spins, these have no symmetry.
-      const bool by_electrons = spec.kind == ArrayKind::ladder || spec.kind == ArrayKind::vvvv_diag;
+      const bool by_electrons = spec.kind == ArrayKind::ladder || are_diagonals(spec.kind);
       if (by_electrons && !good.datasets.contains("t2") && spec.first != spec.second) continue;
       RawDump dump = good;
       dump.datasets[spec.name].values[1] += 0.5;
-      expect_refused(dump, spec.kind == ArrayKind::vvvv_diag ? "'" + spec.name + "' is not symmetric, element ["
-                                                             : "'" + spec.name + "' breaks its symmetry: element [");
+      expect_refused(dump, are_diagonals(spec.kind) ? "'" + spec.name + "' is not symmetric, element ["
+                                                    : "'" + spec.name + "' breaks its symmetry: element [");
+    }
+  }
+}
+
+TEST_F(MomentArrays, OtherOrbitalsHaveTheSameSums) {
+  for (const RawDump& good : {restricted_dump(), unrestricted_dump()}) {
+    for (const ArraySpec& spec : moment_arrays(good.datasets.contains("t2"))) {
+      if (spec.kind != ArrayKind::vvvv_diag_semicanonical) continue;
+      RawDump dump = good;
+      dump.datasets[spec.name].values.front() += 1e-3;
+      expect_refused(dump, "'" + spec.name + "' is of other integrals than 'vvvv_diag");
     }
   }
 }
@@ -135,7 +147,8 @@ TEST_F(MomentArrays, CopiesOfADumpKeepThem) {
 
 TEST_F(MomentArrays, FactorsStandForAllOfThem) {
   RawDump dump = restricted_dump();
-  for (const char* name : {"ovvv", "ovoo", "ovov", "oooo", "ladder", "vvvv_diag"}) dump.datasets.erase(name);
+  for (const char* name : {"ovvv", "ovoo", "ovov", "oooo", "ladder", "vvvv_diag", "vvvv_diag_semicanonical"})
+    dump.datasets.erase(name);
   dump.attributes["version"] = std::int64_t{2};
   dump.datasets["factors_oo"] = {{1, 2, 2}, std::vector<double>(4, 0.25)};
   dump.datasets["factors_ov"] = {{1, 2, 3}, std::vector<double>(6, 0.25)};

@@ -19,7 +19,7 @@ from .errors import Error, InputError, UsageError
 REFERENCES = {"RHF": 0, "UHF": 1, "ROHF": 2}
 KINDS = {"ccsd": 0, "reg-ccsd": 1, "lambda": 2}
 NAMES = ("eps_occ", "eps_vir", "t1", "t2", "ovvv", "ovoo", "ovov", "oovv", "oooo", "kvvv", "ladder", "vvvv_diag",
-         "fock", "irrep_occ", "irrep_vir", "factors_oo", "factors_ov", "factors_vv", "fragments")
+         "vvvv_diag_semicanonical", "fock", "irrep_occ", "irrep_vir", "factors_oo", "factors_ov", "factors_vv", "fragments")
 
 
 _Array = Union[npt.ArrayLike, None]
@@ -36,6 +36,7 @@ SpinArrays = TypedDict("SpinArrays", {
     "asym_oooo_aaaa": _Array, "asym_oooo_bbbb": _Array, "asym_kvvv_aaaa": _Array, "asym_kvvv_bbbb": _Array,
     "ladder_aa": _Array, "ladder_ab": _Array, "ladder_bb": _Array,
     "vvvv_diag_aa": _Array, "vvvv_diag_ab": _Array, "vvvv_diag_bb": _Array,
+    "vvvv_diag_semicanonical_aa": _Array, "vvvv_diag_semicanonical_ab": _Array, "vvvv_diag_semicanonical_bb": _Array,
     "factors_oo_a": _Array, "factors_oo_b": _Array, "factors_ov_a": _Array, "factors_ov_b": _Array,
     "factors_vv_a": _Array, "factors_vv_b": _Array, "fock_a": _Array, "fock_b": _Array,
     "fragments_a": Any, "fragments_b": Any,

@@ -27,6 +27,7 @@ class _Others(Options, SpinArrays, total=False):
     kvvv: npt.ArrayLike | None
     ladder: npt.ArrayLike | None
     vvvv_diag: npt.ArrayLike | None
+    vvvv_diag_semicanonical: npt.ArrayLike | None
     factors_oo: npt.ArrayLike | None
     factors_ov: npt.ArrayLike | None
     factors_vv: npt.ArrayLike | None
@@ -81,7 +82,7 @@ def triples(
     oooo           [o,o,o,o]       (ij|kl), optional; this and the next ones are for dressed moments, E(T) does not need them
     kvvv           [o,v,v,v]       [k,c,b,d]: sum_e t_k^e (ce|bd), optional; or packed as ovvv
     ladder         [o,o,v,v]       [i,j,a,b]: sum_cd (ac|bd) t_ij^cd, optional
-    vvvv_diag      [2,v,v]         (aa|bb) and (ab|ab), optional
+    vvvv_diag      [2,v,v]         (aa|bb) and (ab|ab), optional; vvvv_diag_semicanonical: of semicanonical orbitals a, b
     fragments      n of [o,o]      projectors of fragments, or orbitals [o,m] or [o] of each; optional
     =============  ==============  ==================================================================
 

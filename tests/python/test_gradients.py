@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Properties of trifuse.pyscf against differences of energies, and against PySCF's own code."""
+
+import io
+import os
+import unittest
+from unittest import mock
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import pyscf.cc
+from pyscf import dft, gto, scf
+from pyscf.cc import ccsd_t_lambda, ccsd_t_lambda_slow, ccsd_t_rdm, ccsd_t_rdm_slow, ccsd_t_slow, rccsd, uccsd_rdm, uccsd_t_lambda
+from pyscf.cc import uccsd_t_rdm
+from pyscf.grad import ccsd_t as ccsd_t_grad
+from pyscf.grad import ccsd_t_slow as ccsd_t_grad_slow
+from pyscf.grad import uccsd_t as uccsd_t_grad
+
+import trifuse
+import trifuse.pyscf
+from molecules import HYDROXYL, METHYLENE, WATER, hydroxyl, mean_field, solved, water
+from trifuse import _pyscf_derivatives, _pyscf_patch
+
+STEPS = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
+"""Steps and weights of a derivative with an error of the fourth order."""
+FLUORIDE, IMIDOGEN = "F 0 0 0; H 0 0 0.95", "N 0 0 0; H 0 0 1.04"
+# An asymmetric geometry of each molecule, so that no part of a gradient vanishes.
+BENT = np.array([[0.01, 0.02, 0.03], [-0.02, 0.04, 0.01], [0.03, -0.01, 0.02]])
+
+# CCSD(T)/6-31G of NH2, atomic units.
+NH2_ENERGY = -55.633632166329
+NH2_DIPOLE, NH2_UNRELAXED = [0.023559343032, 0.027972359736, 0.921791835308], [0.023567312268, 0.027970911899, 0.922096281825]
+NH2_GRADIENT = [[0.00082259863, 0.005078683769, 0.034952922073],
+                [-0.000816816344, 0.021621792603, -0.016716534994],
+                [-5.782286e-06, -0.026700476372, -0.018236387079]]
+
+
+def derivative(energy, step):
+    return sum(weight * energy(n * step) for n, weight in STEPS) / step
+
+
+def largest(found, expected):
+    """The largest difference of two arrays, or of two tuples of arrays."""
+    if isinstance(found, (tuple, list)):
+        return max(largest(*pair) for pair in zip(found, expected))
+    return abs(np.asarray(found) - np.asarray(expected)).max()
+
+
+def symmetric(rdm2):
+    """The part of a two-electron density that real integrals see."""
+    rdm2 = rdm2 + rdm2.transpose(1, 0, 2, 3)
+    return rdm2 + rdm2.transpose(0, 1, 3, 2)
+
+
+def converged(mol, frozen=None, field=None, near=None):
+    """A CCSD object. `near`: one whose density matrix and amplitudes are near."""
+    kind = scf.UHF if mol.spin else scf.RHF
+    mf = kind(mol).set(conv_tol=1e-13, conv_tol_grad=1e-10, max_cycle=200)
+    if field is not None:
+        core = mf.get_hcore() + np.einsum("x,xpq->pq", field, mol.intor("int1e_r"))
+        mf.get_hcore = lambda *_: core
+    mf.kernel(None if near is None else near._scf.make_rdm1())
+    cc = pyscf.cc.CCSD(mf, frozen=frozen).set(conv_tol=1e-12, conv_tol_normt=1e-10, max_cycle=200, verbose=0)
+    cc.kernel(*((None, None) if near is None else (near.t1, near.t2)))
+    return cc
+
+
+def total(cc, **options):
+    return cc.e_tot + trifuse.pyscf.ccsd_t(cc, check=False, **options)
+
+
+class NuclearGradients(unittest.TestCase):
+    def check(self, atom, frozen=None, spin=0, tolerance=1e-8):
+        """The gradient agrees with energies along a direction in which all atoms move."""
+        mol = gto.M(atom=atom, basis="6-31g", spin=spin, verbose=0)
+        mol.set_geom_(mol.atom_coords() + BENT[:mol.natm], unit="Bohr")
+        cc = converged(mol, frozen)
+        gradients = trifuse.pyscf.Gradients(cc)
+        de = gradients.kernel()
+        self.assertAlmostEqual(gradients.e_tot, total(cc), delta=1e-10)
+        np.testing.assert_allclose(de.sum(axis=0), 0, atol=1e-9)
+        direction = np.random.default_rng(7).standard_normal(de.shape)
+        direction /= np.linalg.norm(direction)
+        places = mol.atom_coords()
+        moved = derivative(lambda s: total(converged(mol.set_geom_(places + s * direction, unit="Bohr", inplace=False), frozen,
+                                                     near=cc)), 4e-3)
+        self.assertAlmostEqual(np.sum(de * direction), moved, delta=tolerance)
+
+    def test_frozen_occupied_and_virtual_orbitals(self):
+        self.check(WATER, frozen=[0, 12])
+
+    def test_open_shell_diatomic_with_frozen_core(self):
+        self.check(IMIDOGEN, frozen=1, spin=2)
+
+    def test_doublet(self):
+        """Numbers of a program that holds all triples in memory; they agree with differences of energies within 4e-11 and 3e-9."""
+        cc = converged(gto.M(atom="N 0 0 0.02; H 0.03 -0.80 0.63; H 0 0.83 0.58", basis="6-31g", spin=1, verbose=0))
+        gradients = trifuse.pyscf.Gradients(cc)
+        np.testing.assert_allclose(gradients.kernel(), NH2_GRADIENT, rtol=0, atol=1e-9)
+        self.assertAlmostEqual(gradients.e_tot, NH2_ENERGY, delta=1e-9)
+        np.testing.assert_allclose(trifuse.pyscf.dip_moment(cc, unit="au"), NH2_DIPOLE, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(trifuse.pyscf.dip_moment(cc, relaxed=False, unit="au"), NH2_UNRELAXED, rtol=0, atol=1e-9)
+
+    def test_some_atoms(self):
+        cc = water()
+        whole = trifuse.pyscf.Gradients(cc).kernel()
+        np.testing.assert_array_equal(trifuse.pyscf.Gradients(cc).kernel(atmlst=[2, 0]), whole[[2, 0]])
+
+    def test_symmetry_and_both_classes(self):
+        expected = trifuse.pyscf.Gradients(water()).kernel()
+        for cc in (solved(pyscf.cc.CCSD(mean_field(scf.RHF, WATER, symmetry=True))), solved(rccsd.RCCSD(mean_field(scf.RHF, WATER)))):
+            self.assertLess(largest(trifuse.pyscf.Gradients(cc).kernel(), expected), 2e-9)
+
+    def test_scanner(self):
+        scanner = trifuse.pyscf.Gradients(water(), device="cpu").as_scanner()
+        self.assertIs(scanner.as_scanner(), scanner)
+        moved = gto.M(atom=WATER.replace("0.587", "0.6"), basis="6-31g", verbose=0)
+        energy, de = scanner(moved)
+        fresh = solved(pyscf.cc.CCSD(mean_field(scf.RHF, WATER.replace("0.587", "0.6"))))
+        self.assertAlmostEqual(energy, total(fresh), delta=1e-9)
+        self.assertEqual((scanner.e_tot, scanner.converged), (energy, True))
+        self.assertLess(largest(de, trifuse.pyscf.Gradients(fresh).kernel()), 1e-7)
+        self.assertAlmostEqual(scanner(moved.atom_coords(unit="Angstrom"))[0], energy, delta=1e-8)
+
+
+class DipoleMoments(unittest.TestCase):
+    def test_relaxed(self):
+        """The derivative of energies of SCF, CCSD and (T) in a field; also of the regularised (T)."""
+        frozen, step = [0, 10], 2e-3
+        cc = converged(gto.M(atom=FLUORIDE, basis="6-31g", verbose=0), frozen)
+        in_field = {n: converged(cc.mol, frozen, [0, 0, n * step], cc) for n, _ in STEPS}
+        for options in {}, {"omega2": 0.2}:
+            electrons = sum(weight * total(in_field[n], **options) for n, weight in STEPS) / step
+            expected = cc.mol.atom_charges() @ cc.mol.atom_coords()[:, 2] - electrons
+            np.testing.assert_allclose(trifuse.pyscf.dip_moment(cc, unit="au", **options), [0, 0, expected], atol=3e-9)
+
+    def test_fixed_orbitals(self):
+        """The derivative of energies of CCSD and (T) with the orbitals of the SCF without a field."""
+        cc = converged(gto.M(atom=FLUORIDE, basis="6-31g", verbose=0))
+        dipoles, density = cc.mol.intor("int1e_r")[2], cc._scf.make_rdm1()
+
+        def energy(field):
+            other, eris = cc.copy(), cc.ao2mo()
+            eris.fock = eris.fock + field * eris.mo_coeff.T @ dipoles @ eris.mo_coeff
+            eris.mo_energy = eris.fock.diagonal().copy()
+            other.kernel(cc.t1, cc.t2, eris=eris)
+            return field * np.sum(density * dipoles) + other.e_corr + ccsd_t_slow.kernel(other, eris, other.t1, other.t2, 0)
+
+        expected = cc.mol.atom_charges() @ cc.mol.atom_coords()[:, 2] - derivative(energy, 2e-3)
+        self.assertAlmostEqual(trifuse.pyscf.dip_moment(cc, relaxed=False, unit="au")[2], expected, delta=3e-9)
+
+    def test_nothing_is_computed_twice(self):
+        cc = water()
+        trifuse.pyscf.Gradients(cc).kernel()
+        with mock.patch("trifuse._pyscf_properties.derivatives_of", side_effect=AssertionError("a second run")):
+            in_debye = trifuse.pyscf.dip_moment(cc)
+            self.assertAlmostEqual(in_debye[2] / trifuse.pyscf.dip_moment(cc, unit="au")[2], 2.541746, 5)
+            relaxed = trifuse.pyscf.make_rdm1(cc, relaxed=True)
+            self.assertAlmostEqual(np.trace(relaxed), 10, 9)
+            self.assertGreater(largest(relaxed, trifuse.pyscf.make_rdm1(cc)), 1e-4)
+            with self.assertRaises(AssertionError):
+                trifuse.pyscf.dip_moment(cc, omega2=0.1)
+            cc.t1 = 0.9 * cc.t1
+            with self.assertRaises(AssertionError):
+                trifuse.pyscf.solve_lambda(cc)
+
+
+class Densities(unittest.TestCase):
+    def test_closed_shell(self):
+        """PySCF's code with whole arrays in memory, with frozen orbitals."""
+        cc = solved(pyscf.cc.CCSD(mean_field(scf.RHF, WATER), frozen=[0, 12]))
+        eris = cc.ao2mo()
+        expected = ccsd_t_lambda_slow.kernel(cc, eris, cc.t1, cc.t2, tol=1e-10, max_cycle=100, verbose=0)[1:]
+        found = trifuse.pyscf.solve_lambda(cc, eris=eris)
+        self.assertIsNone(cc.l1)
+        self.assertLess(largest(found, expected), 2e-9)
+        self.assertEqual(trifuse.pyscf.solve_lambda(cc, l1=found[0], l2=found[1])[0].shape, cc.t1.shape)
+        slow = (cc, cc.t1, cc.t2, *expected, eris)
+        self.assertLess(largest(trifuse.pyscf.make_rdm1(cc), ccsd_t_rdm_slow.make_rdm1(*slow)), 2e-9)
+        self.assertLess(largest(symmetric(trifuse.pyscf.make_rdm2(cc)), symmetric(ccsd_t_rdm_slow.make_rdm2(*slow))), 2e-8)
+        gradient = ccsd_t_grad_slow.Gradients(cc).kernel(cc.t1, cc.t2, *expected, eris=eris)
+        self.assertLess(largest(trifuse.pyscf.Gradients(cc).kernel(eris=eris), gradient), 2e-7)  # of PySCF's Z-vector
+
+    def test_open_shell(self):
+        """ROHF with frozen orbitals."""
+        cc = solved(pyscf.cc.UCCSD(mean_field(scf.ROHF, METHYLENE, spin=2), frozen=[[0, 12], [0, 11]]))
+        eris = cc.ao2mo()
+        expected = uccsd_t_lambda.kernel(cc, eris, cc.t1, cc.t2, tol=1e-10, max_cycle=100, verbose=0)[1:]
+        self.assertLess(largest(trifuse.pyscf.solve_lambda(cc, eris=eris), expected), 5e-9)
+        theirs = (cc, cc.t1, cc.t2, *expected, eris)
+        self.assertLess(largest(trifuse.pyscf.make_rdm1(cc), uccsd_t_rdm.make_rdm1(*theirs)), 2e-9)
+        for found, whole in zip(trifuse.pyscf.make_rdm2(cc), uccsd_t_rdm.make_rdm2(*theirs)):
+            self.assertLess(largest(symmetric(found), symmetric(whole)), 2e-8)
+
+    def test_pairs_that_are_degenerate_by_accident(self):
+        """Orbitals with near energies, as if they were degenerate: the run with mixed orbitals agrees with the commutator."""
+        cc = hydroxyl()
+        arguments = (cc, cc.t1, cc.t2, cc.ao2mo(), "all", {"verbose": 0}, True)
+        exact = _pyscf_derivatives.derivatives_of(*arguments).fock
+        with mock.patch.object(_pyscf_derivatives, "SMALLEST_GAP", 0.07), \
+                mock.patch.object(_pyscf_derivatives, "_of_pairs", side_effect=_pyscf_derivatives._of_pairs) as runs:
+            found = _pyscf_derivatives.derivatives_of(*arguments).fock
+        self.assertGreater(sum(len(call.args[0]) for call in runs.call_args_list), 3)
+        for c, expected in exact.items():
+            # The runs neglect half the difference of energies, which is not zero here.
+            self.assertLess(largest(found[c], expected), 5e-3 * abs(expected - np.diag(np.diag(expected))).max())
+
+
+class Patches(unittest.TestCase):
+    def test_modules_of_pyscf(self):
+        for cc, of_lambda, of_rdm, of_grad in ((water(), ccsd_t_lambda, ccsd_t_rdm, ccsd_t_grad),
+                                               (hydroxyl(), uccsd_t_lambda, uccsd_t_rdm, uccsd_t_grad)):
+            eris = cc.ao2mo()
+            before = (of_lambda.make_intermediates, of_rdm._gamma1_intermediates, of_grad.Gradients.grad_elec)
+            with trifuse.pyscf.patch(threads=1, left="lambda", method=["t", "ct"]):  # of energies alone
+                amplitudes = of_lambda.kernel(cc, eris, cc.t1, cc.t2, tol=1e-9, max_cycle=100, verbose=0)[1:]
+                arguments = (cc, cc.t1, cc.t2, *amplitudes, eris)
+                gradient = of_grad.Gradients(cc).kernel(*arguments[1:])
+                densities = of_rdm.make_rdm1(*arguments), of_rdm.make_rdm2(*arguments)
+                blocks = [of_rdm._gamma1_intermediates(*arguments, for_grad=True),
+                          of_rdm._gamma2_intermediates(*arguments, compress_vvvv=True)]
+            after = (of_lambda.make_intermediates, of_rdm._gamma1_intermediates, of_grad.Gradients.grad_elec)
+            self.assertEqual(before, after)
+            self.assertLess(largest(amplitudes, trifuse.pyscf.solve_lambda(cc)), 1e-8)
+            self.assertLess(largest(gradient, trifuse.pyscf.Gradients(cc).kernel()), 1e-8)
+            self.assertLess(largest(densities[0], trifuse.pyscf.make_rdm1(cc)), 1e-8)
+            self.assertLess(largest(densities[1], trifuse.pyscf.make_rdm2(cc)), 1e-8)
+            expected = of_rdm._gamma1_intermediates(*arguments, for_grad=True)
+            for found, whole in zip(blocks[0][::3], expected[::3]):  # doo and dvv; a gradient needs their symmetric parts
+                spins = [(found, whole)] if isinstance(found, np.ndarray) else zip(found, whole)
+                self.assertLess(max(largest(x + x.T, y + y.T) for x, y in spins), 1e-9)
+            self.assertEqual(len(blocks[1]), 8)
+
+    def test_versions_of_pyscf_with_slow_modules_alone(self):
+        def missing(name):
+            return None if name in ("pyscf.cc.ccsd_t_lambda", "pyscf.cc.ccsd_t_rdm") else name
+
+        with mock.patch("importlib.util.find_spec", missing):
+            places = _pyscf_patch._replacements.__wrapped__()
+        self.assertEqual(len(places), 12)
+        self.assertEqual(sum("_slow" in place for place in places), 4)
+        for place in places:
+            self.assertTrue(callable(_pyscf_patch._found(place)), place)
+
+    def test_objects_that_stay_with_pyscf_have_the_right_block_of_virtual_orbitals(self):
+        cc = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.UHF(mol).density_fit(), HYDROXYL, spin=1, basis="sto-3g")))
+        eris = cc.ao2mo()
+        arguments = (cc, cc.t1, cc.t2, cc.t1, cc.t2)
+        cc.stdout, cc.verbose = io.StringIO(), 2
+        with trifuse.pyscf.patch():
+            found = uccsd_t_rdm._gamma2_intermediates(*arguments, eris, compress_vvvv=True)
+        self.assertIn("density fitting", cc.stdout.getvalue())
+        expected = uccsd_rdm._gamma2_intermediates(*arguments, compress_vvvv=True)[1]
+        self.assertLess(max(largest(x, y) for x, y in zip(found[1], expected) if x is not None), 1e-12)
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, words, call):
+        with self.assertRaisesRegex(trifuse.UsageError, words) as caught:
+            call()
+        self.assertTrue(str(caught.exception).endswith("."), str(caught.exception))
+
+    def test_options(self):
+        cc = water()
+        self.refused("method is 'ct'", lambda: trifuse.pyscf.dip_moment(cc, method="ct"))
+        self.refused("one value of omega2", lambda: trifuse.pyscf.make_rdm1(cc, omega2=[0, 0.1]))
+        self.refused("no option devise", lambda: trifuse.pyscf.Gradients(cc, devise="cpu"))
+        cc.max_cycle = 2
+        self.refused("Lambda equations", lambda: trifuse.pyscf.solve_lambda(cc))
+        self.refused("kernel", lambda: trifuse.pyscf.solve_lambda(pyscf.cc.CCSD(cc._scf)))
+
+    def test_orbitals(self):
+        small = {"basis": "sto-3g"}
+        fitted = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.RHF(mol).density_fit(), WATER, **small)))
+        self.refused("density fitting", lambda: trifuse.pyscf.solve_lambda(fitted))
+        rohf = solved(pyscf.cc.CCSD(mean_field(scf.ROHF, METHYLENE, spin=2, **small)))
+        self.refused("ROHF", lambda: trifuse.pyscf.Gradients(rohf).kernel())
+        kohn_sham = solved(pyscf.cc.CCSD(mean_field(lambda mol: dft.RKS(mol).set(xc="hf,vwn"), WATER, **small).to_hf()))
+        self.refused("couples", lambda: trifuse.pyscf.dip_moment(kohn_sham))
+        natural = solved(pyscf.cc.FNOCCSD(mean_field(scf.RHF, WATER), thresh=1e-3))
+        self.refused("not those of its SCF", lambda: trifuse.pyscf.dip_moment(natural))
+        mf = mean_field(scf.RHF, WATER, **small)
+        turned = mf.mo_coeff.copy()
+        turned[:, [3, 4]] = turned[:, [3, 4]] @ [[0.8, -0.6], [0.6, 0.8]]
+        localised = solved(pyscf.cc.CCSD(mf, mo_coeff=turned))
+        self.refused("canonical", lambda: trifuse.pyscf.make_rdm1(localised))
+
+
+if __name__ == "__main__":
+    unittest.main()
