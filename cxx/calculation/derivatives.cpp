@@ -45,7 +45,7 @@ class Maker {
     DenseAdjoint right = arrays_of(*problem_.right, kinds);
     std::optional<DenseAdjoint> left;
     if (problem_.left != nullptr) left.emplace(arrays_of(*problem_.left, {ArrayKind::t2}));
-    sums_[DerivativeSums::operands] = {};  // its memory may be needed for the arrays
+    sums_[DerivativeSums::operands] = std::vector<std::int64_t>();  // returns its memory, which the arrays need
     take(right, "");
     if (left) take(*left, of_left_side);
     add_ov_tensors();

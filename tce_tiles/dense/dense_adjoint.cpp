@@ -140,7 +140,7 @@ std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit, int threa
       for (std::size_t at = n * row; at < (n + 1) * row; ++at)
         made.values[at] = unit * static_cast<double>(array.sums[at]);
     });
-    array.sums = {};
+    array.sums = std::vector<std::int64_t>();  // returns its memory
     project_on_symmetry(array.spec, restricted_, array.shape, made.values, threads);
   }
   arrays_.clear();
