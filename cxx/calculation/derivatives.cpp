@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/panel_adjoint.hpp"
 #include "tce_tiles/dense/dense_adjoint.hpp"
@@ -44,7 +45,7 @@ class Maker {
     DenseAdjoint right = arrays_of(*problem_.right, kinds);
     std::optional<DenseAdjoint> left;
     if (problem_.left != nullptr) left.emplace(arrays_of(*problem_.left, {ArrayKind::t2}));
-    sums_[DerivativeSums::operands] = {};  // its memory may be needed for the arrays
+    sums_[DerivativeSums::operands] = std::vector<std::int64_t>();  // returns its memory, which the arrays need
     take(right, "");
     if (left) take(*left, of_left_side);
     add_ov_tensors();
@@ -65,7 +66,7 @@ class Maker {
     return arrays;
   }
   void take(DenseAdjoint& arrays, const std::string& prefix) {
-    for (auto& [name, array] : arrays.take(unit_of_operands)) made_[prefix + name] = std::move(array);
+    for (auto& [name, array] : arrays.take(unit_of_operands, threads_)) made_[prefix + name] = std::move(array);
   }
 
   /// Adds an array [hole, particle] over all orbitals, multiplied by `factor`, to the arrays [i,a] of the spins.
@@ -146,7 +147,7 @@ struct InnerProduct {
   }
 };
 
-InnerProduct product_of(std::span<const double> derivative, std::span<const double> operand) {
+InnerProduct times_operand(std::span<const double> derivative, std::span<const double> operand) {
   InnerProduct product;
   for (std::size_t n = 0; n < derivative.size(); ++n) {
     product.sum += derivative[n] * operand[n];
@@ -156,24 +157,29 @@ InnerProduct product_of(std::span<const double> derivative, std::span<const doub
 }
 
 /// Multiplies a derivative by the array of an input, in boxes of one value of the first index.
-InnerProduct product_of(const NamedDerivative& derivative, const DenseArray& array) {
+InnerProduct times_operand(const NamedDerivative& derivative, const DenseArray& array, int threads) {
   const std::vector<std::int64_t>& shape = derivative.shape;
-  std::vector<std::int64_t> offset(shape.size(), 0), count = shape;
-  count[0] = 1;
-  const std::size_t box = shape[0] == 0 ? 0 : derivative.values.size() / static_cast<std::size_t>(shape[0]);
-  std::vector<double> values(box);
-  InnerProduct product;
-  for (; offset[0] < shape[0]; ++offset[0]) {
+  if (derivative.values.empty()) return {};
+  const std::size_t box = derivative.values.size() / static_cast<std::size_t>(shape[0]);
+  std::vector<InnerProduct> products(static_cast<std::size_t>(shape[0]));
+  share_among_threads<std::vector<double>>(products.size(), threads, [&](std::size_t n, std::vector<double>& values) {
+    std::vector<std::int64_t> offset(shape.size(), 0), count = shape;
+    offset[0] = static_cast<std::int64_t>(n);
+    count[0] = 1;
+    values.resize(box);
     array.read(offset, count, values);
-    product += product_of(std::span(derivative.values).subspan(static_cast<std::size_t>(offset[0]) * box, box), values);
-  }
-  return product;
+    products[n] = times_operand(std::span(derivative.values).subspan(n * box, box), values);
+  });
+  InnerProduct sum;
+  for (const InnerProduct& product : products) sum += product;
+  return sum;
 }
 
 /// Adds up products of derivatives and operands by kinds of arrays.
 class InnerProducts {
  public:
-  InnerProducts(const Problem& problem, std::span<const NamedDerivative> derivatives) : problem_(problem) {
+  InnerProducts(const Problem& problem, std::span<const NamedDerivative> derivatives, int threads)
+      : problem_(problem), threads_(threads) {
     for (const NamedDerivative& derivative : derivatives) add(derivative);
   }
   /// `name`: the beginning of the names of arrays, for both sides.
@@ -191,12 +197,12 @@ class InnerProducts {
     std::string kind = array.substr(array.starts_with("asym_") ? 5 : 0);
     kind = kind.starts_with("fock_ov") ? "fock_ov" : kind.substr(0, kind.find('_'));
     if (kind == "omega2") {
-      products_["eps"] += product_of(derivative.values, std::array{problem_.quotients.front().omega2});
+      products_["eps"] += times_operand(derivative.values, std::array{problem_.quotients.front().omega2});
     } else if (kind == "fock_ov") {
       products_[kind] +=
-          product_of(derivative.values, fock_ov(input, array.ends_with("_b") ? Spin::beta : Spin::alpha));
+          times_operand(derivative.values, fock_ov(input, array.ends_with("_b") ? Spin::beta : Spin::alpha));
     } else {
-      products_[kind] += product_of(derivative, *input.arrays->array(array));
+      products_[kind] += times_operand(derivative, *input.arrays->array(array), threads_);
     }
   }
   static std::vector<double> fock_ov(const DenseInput& input, Spin spin) {
@@ -208,6 +214,7 @@ class InnerProducts {
   }
 
   const Problem& problem_;
+  const int threads_;
   std::map<std::string, InnerProduct> products_;
 };
 
@@ -255,8 +262,9 @@ std::vector<NamedDerivative> make_derivatives(const Problem& problem, const Pane
   return derivatives;
 }
 
-void check_derivatives(const Problem& problem, std::span<const NamedDerivative> derivatives, const Energies& energy) {
-  const InnerProducts products(problem, derivatives);
+void check_derivatives(const Problem& problem, std::span<const NamedDerivative> derivatives, const Energies& energy,
+                       int threads) {
+  const InnerProducts products(problem, derivatives, threads);
   const auto [connected, whole] = energy.values();
   const double singles = whole - connected, doubles = connected + whole;
   InnerProduct ov = products.of("t1");
@@ -273,7 +281,7 @@ void check_derivatives(const Problem& problem, std::span<const NamedDerivative> 
   InnerProduct shift;
   for (const NamedDerivative& derivative : derivatives) {
     if (!derivative.name.starts_with("eps")) continue;
-    shift += product_of(derivative.values, std::vector<double>(derivative.values.size(), 1.0));
+    shift += times_operand(derivative.values, std::vector<double>(derivative.values.size(), 1.0));
   }
   expect_sum("a shift of all orbital energies", shift, 0.0);
 }

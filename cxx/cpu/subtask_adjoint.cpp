@@ -11,7 +11,7 @@ namespace trifuse {
 
 namespace {
 
-std::size_t at(int position) {
+std::size_t index_of(int position) {
   return static_cast<std::size_t>(position);
 }
 
@@ -23,7 +23,7 @@ std::int64_t small_doubles(const Problem& problem, const TileSpace& tiles) {
 }
 
 /// Returns the doubles for the derivatives by one panel.
-std::int64_t panel_doubles(const TileSpace& tiles) {
+std::int64_t doubles_of_panel(const TileSpace& tiles) {
   std::int64_t contracted = 0;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     for (int irrep = 0; irrep < 8; ++irrep)
@@ -34,13 +34,13 @@ std::int64_t panel_doubles(const TileSpace& tiles) {
 }
 
 /// The columns of a panel.
-struct Columns {
+struct PanelColumns {
   std::int64_t begin, count;
 };
 
 /// Returns the columns whose derivatives are wanted: the amplitudes, or all.
-Columns wanted_columns(const Problem& problem, const PanelParts& panels, const PanelKey& key,
-                       const ContractedExtent& contracted) {
+PanelColumns wanted_columns(const Problem& problem, const PanelParts& panels, const PanelKey& key,
+                            const ContractedExtent& contracted) {
   if (problem.derivatives == Derivatives::all) return {0, contracted.total()};
   const PanelRows rows = panels.rows_of(key);
   const std::int64_t begin = rows.amplitude_part(key.kind) - rows.begin;
@@ -48,7 +48,7 @@ Columns wanted_columns(const Problem& problem, const PanelParts& panels, const P
 }
 
 /// Returns columns that contain `wanted`, if possible a multiple of 8, for which kernels of BLAS are fastest.
-Columns fast_columns(const Columns& wanted, std::int64_t all) {
+PanelColumns fast_columns(const PanelColumns& wanted, std::int64_t all) {
   const std::int64_t count = std::min(row_length(wanted.count), all);
   return {std::min(wanted.begin, all - count), count};
 }
@@ -60,10 +60,10 @@ SubtaskAdjoint::SubtaskAdjoint(const Problem& problem, const PanelParts& panels)
       panels_(panels),
       space_(panels.tiles()),
       small_(static_cast<std::size_t>(small_doubles(problem, space_))),
-      panel_(static_cast<std::size_t>(panel_doubles(space_))) {}
+      panel_(static_cast<std::size_t>(doubles_of_panel(space_))) {}
 
 std::int64_t SubtaskAdjoint::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
-  return small_doubles(problem, tiles) + panel_doubles(tiles);
+  return small_doubles(problem, tiles) + doubles_of_panel(tiles);
 }
 
 void SubtaskAdjoint::add(const FinishedSubtask& subtask, TaskSums& sums) {
@@ -88,8 +88,9 @@ void SubtaskAdjoint::prepare_seeds(const FinishedSubtask& subtask) {
   for (const SinglesTerm& term : subtask.input.left[0].singles) {
     const auto [p1, p2] = term.vvoo_particles;
     const auto [h1, h2] = term.vvoo_holes;
-    const std::int64_t ov = extent[at(3 + term.hole)] * row_length(extent[at(term.particle)]),
-                       vvoo = extent[at(3 + h1)] * extent[at(3 + h2)] * extent[at(p1)] * row_length(extent[at(p2)]);
+    const std::int64_t ov = extent[index_of(3 + term.hole)] * row_length(extent[index_of(term.particle)]),
+                       vvoo = extent[index_of(3 + h1)] * extent[index_of(3 + h2)] * extent[index_of(p1)] *
+                              row_length(extent[index_of(p2)]);
     double* const ov_sum = take(ov);
     output_.singles.push_back({ov_sum, take(vvoo)});
   }
@@ -112,15 +113,15 @@ void SubtaskAdjoint::add_small_sums(const FinishedSubtask& subtask, TaskSums& su
   const auto orbitals = static_cast<std::size_t>(space_.orbitals());
   for (std::size_t n = 0; n < subtask.singles.size(); ++n) {
     const auto& [term, set] = subtask.singles[n];
-    const auto particles = static_cast<std::size_t>(extent[at(term->particle)]),
-               last = static_cast<std::size_t>(extent[at(term->vvoo_particles[1])]);
-    for (std::int64_t h = 0; h < extent[at(3 + term->hole)]; ++h) {
-      const std::size_t hole = offset(at(3 + term->hole)) + static_cast<std::size_t>(h);
-      const double* const row = output_.singles[n].ov_tensor + h * row_length(extent[at(term->particle)]);
-      sums.add(DerivativeSums::ov_tensor(set), hole * orbitals + offset(at(term->particle)), {row, particles});
+    const auto particles = static_cast<std::size_t>(extent[index_of(term->particle)]),
+               last = static_cast<std::size_t>(extent[index_of(term->vvoo_particles[1])]);
+    for (std::int64_t h = 0; h < extent[index_of(3 + term->hole)]; ++h) {
+      const std::size_t hole = offset(index_of(3 + term->hole)) + static_cast<std::size_t>(h);
+      const double* const row = output_.singles[n].ov_tensor + h * row_length(extent[index_of(term->particle)]);
+      sums.add(DerivativeSums::ov_tensor(set), hole * orbitals + offset(index_of(term->particle)), {row, particles});
     }
     panels_.for_each_vvoo_row(set, term->vvoo_tiles(task), [&](std::int64_t row, std::int64_t position) {
-      const double* const from = output_.singles[n].vvoo + row * row_length(extent[at(term->vvoo_particles[1])]);
+      const double* const from = output_.singles[n].vvoo + row * row_length(extent[index_of(term->vvoo_particles[1])]);
       sums.add(DerivativeSums::operands, static_cast<std::size_t>(position), {from, last});
     });
   }
@@ -140,7 +141,7 @@ void SubtaskAdjoint::return_to_source(const FinishedSubtask& subtask, const Equi
     to[q] = subtask.stride[static_cast<std::size_t>(found - equivalent.slot.begin())];
   }
   const auto& targets = side == Side::left ? subtask.left : subtask.right;
-  scatter(targets[at(equivalent.target)], n, from, to, 1.0, false, targets[at(equivalent.source)]);
+  scatter(targets[index_of(equivalent.target)], n, from, to, 1.0, false, targets[index_of(equivalent.source)]);
 }
 
 void SubtaskAdjoint::multiply(const FinishedSubtask& subtask, const Product& product, Side side, TaskSums& sums) {
@@ -160,7 +161,7 @@ void SubtaskAdjoint::multiply(const FinishedSubtask& subtask, const Product& pro
       from[q] = stride[order[q]];
       to[q] = dense[order[q]];
     }
-    scatter(targets[at(destination.target)], n, from, to, destination.sign, assign, subtask.product);
+    scatter(targets[index_of(destination.target)], n, from, to, destination.sign, assign, subtask.product);
     assign = false;
   }
   multiply_panel(*found, PanelKey::left(product.left, side), subtask.product, sums);
@@ -171,7 +172,7 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
                                     TaskSums& sums) {
   const bool left = key.kind == PanelKind::left, is_a = left == found.left_is_a;
   const ContractedExtent contracted = panels_.contracted(key);
-  const Columns wanted = wanted_columns(problem_, panels_, key, contracted);
+  const PanelColumns wanted = wanted_columns(problem_, panels_, key, contracted);
   if (wanted.count == 0) return;
   const auto [begin, count] = fast_columns(wanted, contracted.total());
   // Seeds are c[n,m]. The derivative by a[m,x] is sum_n c[n,m] b[n,x], that by b[n,x] is sum_m c[n,m] a[m,x].
