@@ -73,7 +73,7 @@ class CpuWorker final : public Executor::Worker {
     }
     const std::size_t count = executor_.problem_.quotients.size();
     subtask_energies_.assign(subtasks_.size() * count, TaskEnergy{});
-    execute_subtasks();
+    execute_subtasks(results.sums);
     // Subtasks are added in a fixed order. So a task's energies have the same bits with any number of threads.
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     for (std::size_t task = 0, n = 0; task < tasks.size(); ++task) {
@@ -91,10 +91,10 @@ class CpuWorker final : public Executor::Worker {
   }
 
  private:
-  void execute_subtasks() {
-    if (threads_.size() == 1) return threads_.front().execute(subtasks_, 0, 1, subtask_energies_);
+  void execute_subtasks(TaskSums* sums) {
+    if (threads_.size() == 1) return threads_.front().execute(subtasks_, 0, 1, subtask_energies_, sums);
     share_in_turns(threads_.size(), static_cast<int>(threads_.size()),
-                   [&](std::size_t t) { threads_[t].execute(subtasks_, t, threads_.size(), subtask_energies_); });
+                   [&](std::size_t t) { threads_[t].execute(subtasks_, t, threads_.size(), subtask_energies_, sums); });
   }
 
   const CpuExecutor& executor_;

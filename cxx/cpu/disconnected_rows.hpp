@@ -14,6 +14,16 @@ namespace trifuse {
 
 using Indices = std::array<std::int64_t, 6>;  ///< a, b, c, i, j, k, each counted from the begin of its tile
 
+/// Returns true if the elements with these holes are zero by antisymmetry: two holes are equal in the spin-orbital
+/// formulation, three in the spin-adapted one. Such elements are left out: in memory they are rounding errors, and
+/// their denominators have no meaning.
+template <int targets>
+TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices& x) {
+  const bool ij = in.equal_holes[0] && x[3] == x[4], jk = in.equal_holes[1] && x[4] == x[5];
+  const bool ik = in.equal_holes[0] && in.equal_holes[1] && x[3] == x[5];
+  return targets == 1 ? ij || jk || ik : ij && jk;
+}
+
 /// A disconnected term for given i, j, k. The addresses already include these indices.
 struct ResolvedTerm {
   const double* ov_tensor;

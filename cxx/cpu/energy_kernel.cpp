@@ -73,16 +73,6 @@ TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double* __restri
   energy.same += {e_bracket_t_same, e_paren_t_same};
 }
 
-/// Returns true if the elements with these holes are zero by antisymmetry: two holes are equal in the spin-orbital
-/// formulation, three in the spin-adapted one. Such elements are left out: in memory they are rounding errors, and
-/// their denominators have no meaning.
-template <int targets>
-TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices& x) {
-  const bool ij = in.equal_holes[0] && x[3] == x[4], jk = in.equal_holes[1] && x[4] == x[5];
-  const bool ik = in.equal_holes[0] && in.equal_holes[1] && x[3] == x[5];
-  return targets == 1 ? ij || jk || ik : ij && jk;
-}
-
 /// Adds the energies of the row of `length` elements that begins at `at`. `holes`: sum of the orbital energies of i, j,
 /// k.
 template <int targets, int length>

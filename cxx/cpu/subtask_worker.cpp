@@ -18,16 +18,6 @@ std::size_t target_doubles(const TileSpace& space) {
   return static_cast<std::size_t>(h * h * h * p * p * row_length(p));
 }
 
-/// Returns the size of a right panel whose rows are copied in another order, doubles.
-std::size_t reordered_doubles(const TileSpace& space, const Problem& problem) {
-  if (problem.formulation == SpinFormulation::spin_orbital) return 0;
-  std::int64_t contracted = 0;
-  for (int irrep = 0; irrep < 8; ++irrep)
-    contracted = std::max(contracted, contracted_extent(space, {Spin::alpha, irrep}).total());
-  const TileSizes size = largest_tiles(space);
-  return static_cast<std::size_t>(size.holes * size.particles * size.particles * contracted);
-}
-
 /// Returns the size of one vvoo block and of the margin that may be read behind it, doubles.
 std::size_t vvoo_block_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
@@ -50,22 +40,26 @@ SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels, P
       target_size_(target_doubles(space_)),
       targets_(target_size_ * static_cast<std::size_t>(problem.targets())),
       product_(target_size_),
-      reordered_(reordered_doubles(space_, problem)),
-      vvoo_scratch_(panels.copies_panels() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {}
+      products_(problem, panels),
+      vvoo_scratch_(panels.copies_panels() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {
+  if (problem.derivatives != Derivatives::none) adjoint_.emplace(problem, panels);
+}
 
 std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
-  return static_cast<std::int64_t>(target_doubles(tiles) * (static_cast<std::size_t>(problem.targets()) + 1) +
-                                   reordered_doubles(tiles, problem));
+  const auto targets = static_cast<std::int64_t>(target_doubles(tiles)) * (problem.targets() + 1);
+  const bool adjoint = problem.derivatives != Derivatives::none;
+  return targets + SubtaskProducts::scratch_doubles(problem, tiles) +
+         (adjoint ? SubtaskAdjoint::scratch_doubles(problem, tiles) : 0);
 }
 
 void SubtaskWorker::execute(std::span<const Task> subtasks, std::size_t first, std::size_t step,
-                            std::span<TaskEnergy> energies) {
+                            std::span<TaskEnergy> energies, TaskSums* sums) {
   const std::size_t count = problem_.quotients.size();
   if (first < subtasks.size()) prepare_next(subtasks[first]);
   for (std::size_t n = first; n < subtasks.size(); n += step) {
     std::swap(contractions_, next_contractions_);
     if (n + step < subtasks.size()) prepare_next(subtasks[n + step]);
-    execute_subtask(subtasks[n], energies.subspan(n * count, count));
+    execute_subtask(subtasks[n], energies.subspan(n * count, count), sums);
   }
 }
 
@@ -74,7 +68,7 @@ void SubtaskWorker::prepare_next(const Task& subtask) {
   panels_.prefetch(subtask, next_contractions_);
 }
 
-void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> energies) {
+void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> energies, TaskSums* sums) {
   for (std::size_t q = 0; q < 3; ++q) {
     extent_[q] = space_[task.particles[q]].size;
     extent_[3 + q] = space_[task.holes[q]].size;
@@ -113,6 +107,14 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
     sum_energies(input_, omega2_, energies);
   } else {
     sum_quotients(input_, problem_.quotients, energies);
+  }
+  if (adjoint_ && sums != nullptr) {
+    FinishedSubtask finished{task, contractions_, input_, singles_, {}, {}, stride_, product_.data(), products_};
+    for (int t = 0; t < contractions_.targets; ++t) {
+      finished.right[static_cast<std::size_t>(t)] = target(t, Side::right);
+      finished.left[static_cast<std::size_t>(t)] = target(t, two_sided ? Side::left : Side::right);
+    }
+    adjoint_->add(finished, *sums);
   }
   vvoo_blocks_.clear();
 }
@@ -155,65 +157,20 @@ void SubtaskWorker::round_target(double* target) {
 }
 
 void SubtaskWorker::multiply(const Product& product, Side side) {
-  const std::int64_t contracted = contracted_extent(space_, product.contracted).total();
-  const Panel left = panels_.left(product.left, side, contracted, left_);
-  const Panel right = panels_.right(product.right, side, contracted, right_);
-  if (left.data == nullptr || right.data == nullptr) return;
-  const auto extent = [&](int tile) { return space_[tile].size; };
-  const std::int64_t left_rows = extent(product.left[0]) * extent(product.left[1]) * extent(product.left[2]);
-  const std::int64_t right_rows = extent(product.right[0]) * extent(product.right[1]) * extent(product.right[2]);
+  const std::optional<OrderedProduct> found = products_.find(product, side);
+  if (!found) return;
   operations_ +=
-      2.0 * static_cast<double>(left_rows) * static_cast<double>(right_rows) * static_cast<double>(contracted);
-
-  // The indices of the product from the fastest to the slowest, as positions in `slot`. The three indices of the panel
-  // that has c come first, if possible c itself. Then adding to the targets goes along contiguous memory.
-  static constexpr std::array<int, 3> left_order = {0, 2, 1};            // rows of the left panel: [h1,h2,p1]
-  static constexpr std::array<int, 3> right_order = {4, 3, 5};           // rows of the right panel: [h3,p2,p3]
-  static constexpr std::array<int, 3> right_order_reversed = {3, 4, 5};  // its reordered rows: [h3,p3,p2]
-  constexpr std::uint8_t slot_of_c = 2;
-  const Destination& first = product.destinations.front();
-  std::array<int, 3> x = right_order, y = left_order;
-  if (first.slot[0] == slot_of_c) {
-    std::swap(x, y);
-    multiply_panels(left_rows, right_rows, contracted, left.data, left.stride, right.data, right.stride,
-                    product_.data());
-  } else {
-    const double* leading = right.data;
-    std::int64_t stride = right.stride;
-    if (first.slot[3] == slot_of_c) {
-      leading = reorder_right(product, right, contracted);
-      stride = contracted;
-      x = right_order_reversed;
-    }
-    multiply_panels(right_rows, left_rows, contracted, leading, stride, left.data, left.stride, product_.data());
-  }
+      2.0 * static_cast<double>(found->m) * static_cast<double>(found->n) * static_cast<double>(found->contracted);
+  multiply_panels(found->m, found->n, found->contracted, found->a, found->a_stride, found->b, found->b_stride,
+                  product_.data());
   for (const Destination& destination : product.destinations) {
-    Six n{}, s{};
-    for (std::size_t q = 0; q < 6; ++q) {
-      const auto index = static_cast<std::size_t>(q < 3 ? x[q] : y[q - 3]);
-      const std::size_t slot = destination.slot[index];
-      n[q] = extent_[slot];
-      s[q] = stride_[slot];
-    }
+    const Six n = found->in_order(destination, extent_);
     bool& written = written_[static_cast<std::size_t>(destination.target)];
-    scatter(product_.data(), n, dense_strides(n), s, destination.sign, !written, target(destination.target, side));
+    scatter(product_.data(), n, dense_strides(n), found->in_order(destination, stride_), destination.sign, !written,
+            target(destination.target, side));
     if (precision_ == Precision::mixed) round_target(target(destination.target, side));
     written = true;
   }
-}
-
-/// Copies a right panel [h3,p2,p3,x] to [h3,p3,p2,x] without gaps between its rows. x is the contracted index.
-const double* SubtaskWorker::reorder_right(const Product& product, const Panel& right, std::int64_t contracted) {
-  const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
-                     nh = space_[product.right[2]].size;
-  double* to = reordered_.data();
-  for (std::int64_t h = 0; h < nh; ++h)
-    for (std::int64_t pp = 0; pp < npp; ++pp)
-      for (std::int64_t p = 0; p < np; ++p, to += contracted) {
-        std::memcpy(to, right.data + (pp + npp * (p + np * h)) * right.stride,
-                    static_cast<std::size_t>(contracted) * sizeof(double));
-      }
-  return reordered_.data();
 }
 
 void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, Side side) {
@@ -232,6 +189,7 @@ void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, S
 void SubtaskWorker::resolve_singles(const Task& task) {
   input_.singles.clear();
   input_.c3.clear();
+  singles_.clear();
   vvoo_blocks_.clear();
   const std::int64_t orbitals = space_.orbitals();
   const PanelStore& store = panels_.store();
@@ -248,7 +206,9 @@ void SubtaskWorker::resolve_singles(const Task& task) {
       };
       const double* ov_tensor = store.ov_tensor(set).data() + offset(task.holes, term.hole) * orbitals +
                                 offset(task.particles, term.particle);
-      auto& terms = set < static_cast<std::size_t>(problem_.left_sets()) ? input_.singles : input_.c3;
+      const bool of_left = set < static_cast<std::size_t>(problem_.left_sets());
+      if (of_left) singles_.push_back({&term, set});
+      auto& terms = of_left ? input_.singles : input_.c3;
       terms.push_back({term.target, static_cast<double>(term.sign), term.particle, term.hole, term.vvoo_particles,
                        term.vvoo_holes, ov_tensor, orbitals, vvoo});
     }

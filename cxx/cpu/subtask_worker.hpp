@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "cxx/cpu/energy_kernel.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/cpu/split_product.hpp"
+#include "cxx/cpu/subtask_adjoint.hpp"
+#include "cxx/cpu/subtask_products.hpp"
 #include "cxx/operands/panel_parts.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/precision.hpp"
@@ -28,11 +31,12 @@ class SubtaskWorker {
 
   /// Computes the subtasks number `first`, `first` + `step`, `first` + 2 `step`, ... of the list and writes their
   /// energies, energies[subtask, omega2], hartree. While a subtask is computed, the panels of the next one are
-  /// prefetched from other ranks.
-  void execute(std::span<const Task> subtasks, std::size_t first, std::size_t step, std::span<TaskEnergy> energies);
+  /// prefetched from other ranks. `sums`: receive the derivatives of the problem; null if there are none.
+  void execute(std::span<const Task> subtasks, std::size_t first, std::size_t step, std::span<TaskEnergy> energies,
+               TaskSums* sums);
 
   /// Returns the floating-point operations of the matrix products of all calls.
-  double operations() const { return operations_; }
+  double operations() const { return operations_ + (adjoint_ ? adjoint_->operations() : 0.0); }
   /// Returns the scratch memory for subtasks of these tiles, without copies of parts of panels, doubles.
   static std::int64_t scratch_doubles(const Problem& problem, const TileSpace& tiles);
 
@@ -40,7 +44,7 @@ class SubtaskWorker {
   /// Writes the contraction list of the next subtask to `next_contractions_` and prefetches its panels.
   void prepare_next(const Task& subtask);
   /// Computes one subtask, whose contraction list is in `contractions_`.
-  void execute_subtask(const Task& subtask, std::span<TaskEnergy> energies);
+  void execute_subtask(const Task& subtask, std::span<TaskEnergy> energies, TaskSums* sums);
   /// Returns target number `t` of a side, [i,j,k,a,b,c].
   double* target(int t, Side side);
   /// Computes all targets of a side.
@@ -52,7 +56,6 @@ class SubtaskWorker {
   void round_target(double* target);
   /// Computes a product and adds it to its targets.
   void multiply(const Product& product, Side side);
-  const double* reorder_right(const Product& product, const Panel& right, std::int64_t contracted);
   void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
   /// Fills `input_.singles` and `input_.c3`. The vvoo blocks stay in memory until `vvoo_blocks_` is cleared.
   void resolve_singles(const Task& task);
@@ -63,15 +66,18 @@ class SubtaskWorker {
   const Precision precision_;
   const TileSpace& space_;
   std::size_t target_size_;
-  Buffer targets_, product_, reordered_;
-  Buffer left_, right_, vvoo_scratch_;  ///< parts of panels, if tiles of the panels are larger than those of subtasks
+  Buffer targets_, product_;
+  SubtaskProducts products_;
+  Buffer vvoo_scratch_;  ///< parts of vvoo blocks, if tiles of the panels are larger than those of subtasks
   ContractionList contractions_, next_contractions_;
   EnergyInput input_;
+  std::vector<SinglesOrigin> singles_;  ///< of `input_.singles`
   std::vector<PanelGuard> vvoo_blocks_;
   Six extent_{}, stride_{};  ///< extents and strides of a, b, c, i, j, k in a target
   std::int64_t rows_ = 0;    ///< number of rows of c in a target
   std::array<bool, 6> written_{};
   SplitProduct split_product_;
+  std::optional<SubtaskAdjoint> adjoint_;  ///< nullopt: no derivatives
   double operations_ = 0.0;
 };
 

@@ -26,9 +26,7 @@ Panel PanelParts::rows(Panel whole, int x, int y, int z, std::int64_t contracted
   double* to = memory.data();
   for (std::int64_t nz = 0; nz < size(z); ++nz) {
     for (std::int64_t ny = 0; ny < size(y); ++ny) {
-      const std::int64_t first =
-          origin(x).offset + size_in_store(x) * (origin(y).offset + ny + size_in_store(y) * (origin(z).offset + nz));
-      const double* from = whole.data + first * whole.stride;
+      const double* from = whole.data + row_in_store(x, y, z, 0, ny, nz) * whole.stride;
       for (std::int64_t nx = 0; nx < size(x); ++nx, from += whole.stride, to += contracted)
         std::memcpy(to, from, static_cast<std::size_t>(contracted) * sizeof(double));
     }
@@ -53,9 +51,8 @@ PanelGuard PanelParts::vvoo_block(std::size_t set, const std::array<int, 4>& til
   for (std::int64_t n1 = 0; n1 < size(h1); ++n1) {
     for (std::int64_t n2 = 0; n2 < size(h2); ++n2) {
       for (std::int64_t m1 = 0; m1 < size(p1); ++m1, to += size(p2)) {
-        const std::int64_t hole = origin(h2).offset + n2 + size_in_store(h2) * (origin(h1).offset + n1);
-        const std::int64_t particle = origin(p1).offset + m1 + size_in_store(p1) * hole;
-        const double* from = whole.data() + origin(p2).offset + size_in_store(p2) * particle;
+        const double* from =
+            whole.data() + origin(p2).offset + size_in_store(p2) * row_in_store(p1, h2, h1, m1, n2, n1);
         std::memcpy(to, from, static_cast<std::size_t>(size(p2)) * sizeof(double));
       }
     }
@@ -64,14 +61,40 @@ PanelGuard PanelParts::vvoo_block(std::size_t set, const std::array<int, 4>& til
   return PanelGuard(memory);
 }
 
+PanelKey PanelParts::in_store(PanelKey key) const {
+  // Left and right panels have three tiles.
+  const std::size_t count = key.kind == PanelKind::vvoo ? 4 : 3;
+  for (std::size_t n = 0; n < count; ++n) key.tiles[n] = origin(key.tiles[n]).tile;
+  return key;
+}
+
+void PanelParts::for_each_row(const PanelKey& key,
+                              const std::function<void(std::int64_t row, std::int64_t position)>& use) const {
+  const bool left = key.kind == PanelKind::left;
+  const int x = key.tiles[left ? 0 : 1], y = key.tiles[left ? 2 : 0], z = key.tiles[left ? 1 : 2];
+  const PanelKey stored = in_store(key);
+  const PanelRows rows = store_->layout().rows(stored);
+  const std::int64_t begin = store_->layout().find(stored)->begin + rows.begin;
+  std::int64_t row = 0;
+  for (std::int64_t nz = 0; nz < size(z); ++nz)
+    for (std::int64_t ny = 0; ny < size(y); ++ny)
+      for (std::int64_t nx = 0; nx < size(x); ++nx) use(row++, begin + row_in_store(x, y, z, nx, ny, nz) * rows.stride);
+}
+
+void PanelParts::for_each_vvoo_row(std::size_t set, const std::array<int, 4>& tiles,
+                                   const std::function<void(std::int64_t row, std::int64_t position)>& use) const {
+  const auto [p1, p2, h1, h2] = tiles;
+  const std::int64_t begin = store_->layout().find(PanelKey::vvoo(set, in_store(tiles)))->begin + origin(p2).offset;
+  std::int64_t row = 0;
+  for (std::int64_t n1 = 0; n1 < size(h1); ++n1)
+    for (std::int64_t n2 = 0; n2 < size(h2); ++n2)
+      for (std::int64_t m1 = 0; m1 < size(p1); ++m1)
+        use(row++, begin + size_in_store(p2) * row_in_store(p1, h2, h1, m1, n2, n1));
+}
+
 void PanelParts::prefetch(const Task& task, const ContractionList& contractions) const {
   if (!store_->has_others()) return;
-  store_->layout().visit_panels_of(task, contractions, [&](PanelKey key) {
-    // Left and right panels have three tiles.
-    const std::size_t count = key.kind == PanelKind::vvoo ? 4 : 3;
-    for (std::size_t n = 0; n < count; ++n) key.tiles[n] = origin(key.tiles[n]).tile;
-    store_->prefetch(key);
-  });
+  store_->layout().visit_panels_of(task, contractions, [&](const PanelKey& key) { store_->prefetch(in_store(key)); });
 }
 
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,6 +38,19 @@ class PanelParts {
   /// copy if one is made.
   PanelGuard vvoo_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const;
 
+  /// Calls use(row, position) for each row of a left or right panel. `row`: number of the row in the panel that left()
+  /// or right() returns. `position`: where the row of the side begins in the linear layout of the store. `key`: a panel
+  /// of the problem, in the tiles of the executor.
+  void for_each_row(const PanelKey& key, const std::function<void(std::int64_t row, std::int64_t position)>& use) const;
+  /// Calls use(row, position) for each row [p'] of a vvoo block. `row`: h, h' and p of the row as one number, in the
+  /// order of the block. `position`: as above.
+  void for_each_vvoo_row(std::size_t set, const std::array<int, 4>& tiles,
+                         const std::function<void(std::int64_t row, std::int64_t position)>& use) const;
+  /// Returns the numbers of particles d and holes l of a left or right panel. `key`: in the tiles of the executor.
+  ContractedExtent contracted(const PanelKey& key) const { return store_->layout().contracted(in_store(key)); }
+  /// Returns the rows of a left or right panel in the store. `key`: in the tiles of the executor.
+  PanelRows rows_of(const PanelKey& key) const { return store_->layout().rows(in_store(key)); }
+
   /// Announces that a task will acquire its panels soon. `task`: a task of `tiles()`. `contractions`: its contraction
   /// list.
   void prefetch(const Task& task, const ContractionList& contractions) const;
@@ -55,6 +69,12 @@ class PanelParts {
     std::array<int, count> found{};
     for (std::size_t q = 0; q < count; ++q) found[q] = origin(tiles[q]).tile;
     return found;
+  }
+  PanelKey in_store(PanelKey key) const;
+  /// Returns the number in the panel of the store of the row [nz, ny, nx] on the tiles z, y, x.
+  std::int64_t row_in_store(int x, int y, int z, std::int64_t nx, std::int64_t ny, std::int64_t nz) const {
+    return origin(x).offset + nx +
+           size_in_store(x) * (origin(y).offset + ny + size_in_store(y) * (origin(z).offset + nz));
   }
   /// Copies the rows of the tiles x, y, z from a panel of the store. The rows of the panel and of the copy are in the
   /// order [z, y, x]. Returns `whole` without a copy if it is empty or if the tiles are those of the store.

@@ -63,7 +63,6 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultSha
   }
   TaskRun run(plan, settings, results);
   run.outcome.energies.resize(plan.tasks.size() * results.omega2);
-  run.outcome.sums = results.zero_sums();
   run.outcome.kinds.resize(plan.tasks.size(), WorkerKind::other);
   run.progress = {0, plan.tasks.size(), 0.0, plan.total_operations};
   std::vector<bool> finished(plan.tasks.size(), false);
@@ -83,6 +82,7 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultSha
     const double start = wall_seconds();
     run.mine.computed = true;
     run_alone(run, finished);
+    run.outcome.sums = run.sums.take();
     run.mine.seconds_idle = std::max(0.0, wall_seconds() - start - run.mine.seconds_busy);
     run.outcome.ranks = {run.mine};
     if (!run.warning.empty()) run.outcome.warnings = {run.warning};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
@@ -183,7 +182,6 @@ void work(TaskRun& run) {
     ++run.workers_begun;
   }
   double operations = 0.0;
-  std::vector<std::vector<std::int64_t>> sums = run.results.zero_sums();
   std::vector<std::size_t> batch;
   try {
     const std::unique_ptr<Executor::Worker> worker = run.executor->make_worker();
@@ -196,7 +194,7 @@ void work(TaskRun& run) {
       for (const std::size_t task : batch) tasks.push_back(run.plan.tasks[task]);
       energies.assign(batch.size() * run.results.omega2, TaskEnergy{});
       const double begin = wall_seconds();
-      worker->execute(tasks, {energies, sums});
+      worker->execute(tasks, {energies, &run.sums});
       const double seconds = wall_seconds() - begin;
       {
         const std::lock_guard lock(run.mutex);
@@ -213,10 +211,6 @@ void work(TaskRun& run) {
   }
   const std::lock_guard lock(run.mutex);
   run.outcome.operations += operations;
-  for (std::size_t n = 0; n < sums.size(); ++n) {
-    std::transform(sums[n].begin(), sums[n].end(), run.outcome.sums[n].begin(), run.outcome.sums[n].begin(),
-                   std::plus{});
-  }
 }
 
 }

@@ -14,6 +14,7 @@
 #include "cxx/parallel/dynamic_scheduler.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/plan/task_sums.hpp"
 
 /// How the threads of one process execute tasks. `run_tasks` consists of these functions, for a single process and for
 /// several ranks.
@@ -25,11 +26,12 @@ using Batches = std::vector<std::vector<std::size_t>>;
 /// The state that the threads of a run share.
 struct TaskRun {
   TaskRun(const Plan& of, const RunSettings& chosen, const ResultShape& shape)
-      : plan(of), settings(chosen), results(shape), done(of.tasks.size(), false) {}
+      : plan(of), settings(chosen), results(shape), sums(shape.sums), done(of.tasks.size(), false) {}
 
   const Plan& plan;
   const RunSettings& settings;
   const ResultShape results;
+  TaskSums sums;  ///< of this process, until the tasks are done
   const Executor* executor = nullptr;
   std::unique_ptr<Executor> on_cores;  ///< current executor after the devices have failed, else null
   WorkerKind kind = WorkerKind::other;

@@ -15,6 +15,8 @@
 /// read this description.
 namespace trifuse {
 
+class TaskSums;  // task_sums.hpp
+
 /// An array to which all tasks add, e.g. a derivative of the energy. Its elements are integer multiples of `unit`.
 /// Sums of integers have the same bits in any order, so they do not depend on threads, GPUs and ranks.
 struct SummedArray {
@@ -34,26 +36,21 @@ struct ResultShape {
       : omega2(omega2_values), sums(std::move(arrays)) {}
   /// Number of doubles that a task returns by itself.
   std::size_t numbers_per_task() const { return omega2 * TaskEnergy::numbers; }
-  /// Arrays of zeros, [array][element].
-  std::vector<std::vector<std::int64_t>> zero_sums() const {
-    std::vector<std::vector<std::int64_t>> zeros;
-    for (const SummedArray& array : sums) zeros.emplace_back(array.size);
-    return zeros;
-  }
   bool operator==(const ResultShape&) const = default;
 };
 
 /// Where a worker puts the results of the tasks of one call.
 struct TaskResults {
   std::span<TaskEnergy> energies;  ///< [task, omega2]
-  /// [array][element], multiples of `SummedArray::unit`. A worker adds to them when all tasks of the call have
-  /// succeeded. So a call that throws leaves them unchanged, and its tasks can be executed again.
-  std::span<std::vector<std::int64_t>> sums;
+  /// The arrays of this process, see task_sums.hpp; null if there are none. A worker whose device may fail adds to them
+  /// when all tasks of the call have succeeded: a call that throws DeviceError leaves them unchanged, because its tasks
+  /// are executed again.
+  TaskSums* sums;
 
-  TaskResults(std::span<TaskEnergy> energies_of_tasks, std::span<std::vector<std::int64_t>> arrays = {})
+  TaskResults(std::span<TaskEnergy> energies_of_tasks, TaskSums* arrays = nullptr)
       : energies(energies_of_tasks), sums(arrays) {}
-  TaskResults(std::vector<TaskEnergy>& energies_of_tasks) : energies(energies_of_tasks) {}
-  TaskResults(TaskEnergy* first, std::size_t count) : energies(first, count) {}
+  TaskResults(std::vector<TaskEnergy>& energies_of_tasks) : TaskResults(std::span(energies_of_tasks)) {}
+  TaskResults(TaskEnergy* first, std::size_t count) : TaskResults(std::span(first, count)) {}
 };
 
 }

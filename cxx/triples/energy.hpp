@@ -62,23 +62,30 @@ struct SixTargetsOf {
 };
 using SixTargets = SixTargetsOf<double>;
 
+/// Returns M x with the symmetric matrix M of the closed-shell energy: element s of M x is 3 x_s + P_own - 2 P_other.
+/// P_own is the sum of x over the assignments of the same parity as s, P_other the sum over the other assignments.
+template <typename Number>
+constexpr SixTargetsOf<Number> times_metric(const SixTargetsOf<Number>& x) {
+  constexpr Number two = 2, three = 3;
+  const Number even = x.even() - two * x.odd();
+  const Number odd = x.odd() - two * x.even();
+  return {three * x.e0 + even, three * x.e1 + even, three * x.e2 + even,
+          three * x.o3 + odd,  three * x.o4 + odd,  three * x.o5 + odd};
+}
+
 /// Returns the numerators of the closed-shell energy of Rendell, Lee and Komornicki,
 ///
 ///     E(T) = 1/3 sum (4 W^abc + W^bca + W^cab) (V^abc - V^cba) / x,       V = W + S,  x = Delta - 3 omega2,
 ///
-/// where the sum goes over all orders of abc and of ijk. If W_s is W of assignment s, this is 2 sum_s V_s (3 W_s +
-/// P_own - 2 P_other) / x. P_own is the sum of W over the assignments of the same parity as s. P_other is the sum over
-/// the other assignments. The aaa part follows from the antisymmetrised amplitude W_0 + W_1 + W_2 - W_3 - W_4 - W_5.
-/// The bbb part equals it, and the same-spin results contain both.
+/// where the sum goes over all orders of abc and of ijk. If W_s is W of assignment s, this is 2 sum_s V_s (M W)_s / x.
+/// The aaa part follows from the antisymmetrised amplitude W_0 + W_1 + W_2 - W_3 - W_4 - W_5. The bbb part equals it,
+/// and the same-spin results contain both.
 template <typename Number>
 constexpr NumeratorsOf<Number> spin_adapted_numerators_of(const SixTargetsOf<Number>& d_left,
                                                           const SixTargetsOf<Number>& s_left,
                                                           const SixTargetsOf<Number>& d_right) {
-  constexpr Number two = 2, three = 3;
-  const Number even = d_right.even() - two * d_right.odd();
-  const Number odd = d_right.odd() - two * d_right.even();
-  const SixTargetsOf<Number> weight{three * d_right.e0 + even, three * d_right.e1 + even, three * d_right.e2 + even,
-                                    three * d_right.o3 + odd,  three * d_right.o4 + odd,  three * d_right.o5 + odd};
+  constexpr Number two = 2;
+  const SixTargetsOf<Number> weight = times_metric(d_right);
   const auto times_weight = [&](const SixTargetsOf<Number>& x) {
     return x.e0 * weight.e0 + x.e1 * weight.e1 + x.e2 * weight.e2 + x.o3 * weight.o3 + x.o4 * weight.o4 +
            x.o5 * weight.o5;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "cxx/triples/derivatives.hpp"
 #include "cxx/triples/method.hpp"
 #include "cxx/triples/quotient.hpp"
 #include "cxx/triples/task.hpp"
@@ -62,6 +63,9 @@ struct Problem {
   const TileSource* disconnected = nullptr;
   /// The tables of denominators over the orbitals of the sources; null: no quotient has them.
   const TripleDenominators* denominators = nullptr;
+  /// Derivatives of E(T) of the first quotient, which must be a shift. Other than `none` only for one quotient,
+  /// integrals without factors, and sides with the same integrals.
+  Derivatives derivatives = Derivatives::none;
 
   /// Quotients other than shifts are computed with two sides, also if these have the same operands.
   bool two_sided() const { return left != nullptr || left_integrals != nullptr || !has_shifts_only(); }

@@ -18,6 +18,7 @@
 #include "cxx/base/copy_box.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
+#include "tce_tiles/dense/block_parts.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/tiles/blocks.hpp"
 
@@ -69,9 +70,6 @@ void add_box(const BoxElements& box, const std::array<std::int64_t, 4>& count, d
     }
   }
 }
-
-/// An integral (pq|rs). Each number is the position of an index of the integral in `TargetBlock::tiles`.
-using Mulliken = std::array<std::size_t, 4>;
 
 class DenseTiles final : public DenseSource {
  public:
@@ -167,15 +165,10 @@ class DenseTiles final : public DenseSource {
     return {t, block.data()};
   }
 
-  /// Throws InputError if an element of a block is not finite. `array`: an array of the block. Does nothing for an
-  /// array that is read in strips: its elements were checked when they were read.
-  static void check_block(std::span<const double> block, const DenseArray& array) {
-    if (array.access() == DenseArray::Access::boxes) check_finite(block, array.label());
-  }
-  /// The functions add_ add to the target. The first two return the array that they have read.
-  const DenseArray& add_integral(Mulliken integral, double sign, const TargetBlock& target) const;
-  const DenseArray& add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
-                                   const TargetBlock& target) const;
+  /// The functions add_ add to the target.
+  void add_parts(const std::vector<BlockPart>& parts, const TargetBlock& target) const;
+  void add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                      const TargetBlock& target) const;
   void add_planes(const Array& array, const std::array<std::int64_t, 4>& offset,
                   const std::array<std::int64_t, 4>& count, double sign, const TargetBox& target) const;
   BufferCache::Use strip(const Array& array, const std::array<std::int64_t, 3>& offset,
@@ -228,11 +221,7 @@ void DenseTiles::read_t1(int p, int h, std::span<double> block) const {
 
 void DenseTiles::read_t2(int p1, int p2, int h3, int h4, std::span<double> block) const {
   const TargetBlock t = target({p1, p2, h3, h4}, block);
-  const Array& array = find(ArrayKind::t2, tiles_[p1].spin(), tiles_[p2].spin());
-  const DenseArray& read = add_from_array(array, {2, 3, 0, 1}, 1.0, t);
-  // For equal spins of a closed shell, t_ij^ab = t2[i,j,a,b] - t2[j,i,a,b], where t2 are the opposite-spin amplitudes.
-  if (header_.restricted && tiles_[p1].spin() == tiles_[p2].spin()) add_from_array(array, {3, 2, 0, 1}, -1.0, t);
-  check_block(block, read);
+  add_parts(parts_of_t2(tiles_, t.tiles), t);
 }
 
 void DenseTiles::read_v2(int g3, int g4, int g1, int g2, std::span<double> block) const {
@@ -254,17 +243,23 @@ void DenseTiles::read_v2(int g3, int g4, int g1, int g2, std::span<double> block
                     arrays_of_input_.path(), arrays_of_input_.words().all));
   }
   const TargetBlock t = target({g3, g4, g1, g2}, block);
-  const DenseArray* read = nullptr;
-  if (spin(g3) == spin(g1)) read = &add_integral({0, 2, 1, 3}, 1.0, t);
-  const bool antisymmetrised = !header_.restricted && spin(g3) == spin(g4) &&
-                               find(exchange        ? ArrayKind::oovv
-                                    : !particle(g3) ? ArrayKind::ovoo
-                                    : particle(g2)  ? ArrayKind::ovvv
-                                                    : ArrayKind::ovov,
-                                    spin(g3), spin(g3))
-                                   .spec.antisymmetrised;
-  if (spin(g3) == spin(g2) && !antisymmetrised) read = &add_integral({0, 3, 1, 2}, -1.0, t);
-  if (read != nullptr) check_block(block, *read);
+  add_parts(
+      parts_of_v2(tiles_, t.tiles, [&](ArrayKind kind, Spin of) { return find(kind, of, of).spec.antisymmetrised; }),
+      t);
+}
+
+void DenseTiles::add_parts(const std::vector<BlockPart>& parts, const TargetBlock& target) const {
+  std::int64_t size = 1;
+  for (const int t : target.tiles) size *= tiles_[t].size;
+  const DenseArray* last = nullptr;
+  for (const BlockPart& part : parts) {
+    const Array& array = find(part.kind, part.first, part.second);
+    add_from_array(array, part.axes, part.sign, target);
+    last = array.data.get();
+  }
+  // Elements of an array that is read in strips are checked when they are read.
+  if (last != nullptr && last->access() == DenseArray::Access::boxes)
+    check_finite({target.data, static_cast<std::size_t>(size)}, last->label());
 }
 
 /// Returns true if the dump has all non-empty arrays oovv. A plain (not antisymmetrised) oovv also needs a plain ovov.
@@ -280,39 +275,9 @@ bool DenseTiles::has_exchange_integrals() const {
   return all;
 }
 
-/// Adds sign * (pq|rs) to the target. p and r are upper tiles of the target, q and s are lower tiles. From an
-/// antisymmetrised array, the caller adds only the first (direct) of the two integrals, whose order of axes is that of
-/// the array.
-const DenseArray& DenseTiles::add_integral(Mulliken integral, double sign, const TargetBlock& target) const {
-  auto [p, q, r, s] = integral;
-  const auto space = [&](std::size_t k) { return tiles_[target.tiles[k]].space(); };
-  const auto spin = [&](std::size_t k) { return tiles_[target.tiles[k]].spin(); };
-  if (space(p) == Space::hole && space(q) == Space::hole && space(r) == Space::particle &&
-      space(s) == Space::particle) {
-    return add_from_array(find(ArrayKind::oovv, spin(p), spin(r)), {p, q, r, s}, sign, target);
-  }
-  // In every other array the first pair has one occupied and one virtual orbital.
-  if (space(p) == space(q)) {
-    std::swap(p, r);
-    std::swap(q, s);
-  }
-  const std::size_t i = space(p) == Space::hole ? p : q;
-  const std::size_t a = space(p) == Space::hole ? q : p;
-  if (space(r) == space(s)) {
-    if (space(r) == Space::particle) {
-      return add_from_array(find(ArrayKind::ovvv, spin(i), spin(r)), {i, a, r, s}, sign, target);
-    }
-    return add_from_array(find(ArrayKind::ovoo, spin(i), spin(r)), {i, a, s, r}, sign, target);
-  }
-  const std::size_t j = space(r) == Space::hole ? r : s;
-  const std::size_t b = space(r) == Space::hole ? s : r;
-  // The tiles of a pair ascend. So for different spins i and a are alpha, as in the array.
-  return add_from_array(find(ArrayKind::ovov, spin(i), spin(j)), {i, a, j, b}, sign, target);
-}
-
 /// Adds sign * array to the target. Axis k of the array belongs to tile `axes[k]` of the target.
-const DenseArray& DenseTiles::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
-                                             const TargetBlock& target) const {
+void DenseTiles::add_from_array(const Array& array, const std::array<std::size_t, 4>& axes, double sign,
+                                const TargetBlock& target) const {
   std::array<std::int64_t, 4> offset{}, count{};
   TargetBox into{target.data, {}, {}};
   for (std::size_t k = 0; k < 4; ++k) {
@@ -327,7 +292,7 @@ const DenseArray& DenseTiles::add_from_array(const Array& array, const std::arra
     const double* first = view->data;
     for (std::size_t k = 0; k < 4; ++k) first += offset[k] * view->stride[k];
     add_box({first, view->stride}, count, sign, into);
-    return data;
+    return;
   }
   if (data.access() == DenseArray::Access::boxes) {
     thread_local Buffer box;
@@ -335,16 +300,15 @@ const DenseArray& DenseTiles::add_from_array(const Array& array, const std::arra
     box.reserve(size);
     data.read(offset, count, box.span().first(size));
     add_box({box.data(), strides_of(count)}, count, sign, into);
-    return data;
+    return;
   }
   if (data.access() == DenseArray::Access::planes) {
     add_planes(array, offset, count, sign, into);
-    return data;
+    return;
   }
   const std::int64_t row = data.shape()[3];
   const BufferCache::Use strips = strip(array, {offset[0], offset[1], offset[2]}, {count[0], count[1], count[2]});
   add_box({strips.data() + offset[3], strides_of({count[0], count[1], count[2], row})}, count, sign, into);
-  return data;
 }
 
 /// Adds a box of an array that is read in whole planes of its last two axes. A strip contains a few planes.

@@ -13,6 +13,7 @@
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_results.hpp"
+#include "cxx/plan/task_sums.hpp"
 
 namespace trifuse::testing {
 
@@ -60,8 +61,10 @@ class MadeUpExecutor final : public Executor {
           operations_ += of_task_;
         }
         for (const Task& task : tasks) {
-          for (std::vector<std::int64_t>& sum : results.sums) {
-            for (std::size_t n = 0; n < sum.size(); ++n) sum[n] += addend(task, n);
+          for (std::size_t array = 0; results.sums != nullptr && array < results.sums->arrays(); ++array) {
+            std::vector<std::int64_t> addends(results.sums->size(array));
+            for (std::size_t n = 0; n < addends.size(); ++n) addends[n] = addend(task, n);
+            results.sums->add_integers(array, 0, addends);
           }
         }
       }

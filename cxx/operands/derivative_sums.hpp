@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cxx/operands/panel_layout.hpp"
+#include "cxx/plan/task_results.hpp"
+
+/// The arrays to which the tasks of a run with derivatives add. They are derivatives of E(T) by the numbers that the
+/// executors read.
+namespace trifuse {
+
+/// Unit of all derivatives: hartree per unit of the operand.
+inline constexpr double derivative_unit = 0x1p-52;
+
+/// Numbers of the arrays in ResultShape::sums.
+struct DerivativeSums {
+  static constexpr std::size_t operands = 0;  ///< left and right panels and vvoo blocks, in the linear layout
+  static constexpr std::size_t energies = 1;  ///< orbital energies, [orbitals]
+  static constexpr std::size_t omega2 = 2;    ///< omega2, one number
+  /// The ov tensor of a set, multiplied by the weight of the set: [hole, particle] over all orbitals, as
+  /// PanelStore::ov_tensor() returns it.
+  static constexpr std::size_t ov_tensor(std::size_t set) { return 3 + set; }
+};
+
+/// Returns the arrays for the panels of a layout, in the order of DerivativeSums.
+inline std::vector<SummedArray> derivative_sums(const PanelLayout& layout) {
+  const auto orbitals = static_cast<std::size_t>(layout.tiles().orbitals());
+  std::vector<SummedArray> arrays = {{"operands", static_cast<std::size_t>(layout.doubles()), derivative_unit},
+                                     {"orbital energies", orbitals, derivative_unit},
+                                     {"omega2", 1, derivative_unit}};
+  for (std::size_t set = 0; set < layout.sets(); ++set)
+    arrays.push_back({"ov tensor " + std::to_string(set), orbitals * orbitals, derivative_unit});
+  return arrays;
+}
+
+}

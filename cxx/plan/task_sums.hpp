@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "cxx/plan/task_results.hpp"
+
+namespace trifuse {
+
+/// The arrays of a run to which all workers of a process add, see `SummedArray`. Their elements are integers, so their
+/// bits do not depend on the order in which workers add. Any thread may call add() and add_integers().
+class TaskSums {
+ public:
+  /// Makes arrays of zeros.
+  explicit TaskSums(std::span<const SummedArray> arrays);
+
+  /// Returns the number of arrays, and the number of elements of one.
+  std::size_t arrays() const { return sums_.size(); }
+  std::size_t size(std::size_t array) const { return sums_[array].size(); }
+  /// Adds values[n] to element `first` + n. Rounds each value once, to the nearest multiple of the unit of the array. A
+  /// value must be below 2^63 units and finite, or the sum has no meaning.
+  void add(std::size_t array, std::size_t first, std::span<const double> values);
+  /// Adds multiples of the unit.
+  void add_integers(std::size_t array, std::size_t first, std::span<const std::int64_t> values);
+  /// Returns the arrays, [array][element], and leaves none. No other function may be called afterwards.
+  std::vector<std::vector<std::int64_t>> take() { return std::move(sums_); }
+
+ private:
+  /// Calls `use` with successive parts of the elements [first, first + count), each with the lock of its memory.
+  template <typename Use>
+  void with_locks(std::size_t array, std::size_t first, std::size_t count, Use use);
+
+  std::vector<double> scale_;  ///< [array]: 2^-52 divided by the unit
+  std::vector<std::vector<std::int64_t>> sums_;
+  std::unique_ptr<std::mutex[]> locks_;
+};
+
+}

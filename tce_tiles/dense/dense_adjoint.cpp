@@ -1,0 +1,137 @@
+#include "tce_tiles/dense/dense_adjoint.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "cxx/base/copy_box.hpp"
+#include "tce_tiles/dense/block_parts.hpp"
+
+namespace trifuse {
+
+namespace {
+
+/// The symmetry of an array: it is `sign` times itself with the axes permuted.
+struct Exchange {
+  std::array<std::size_t, 4> axes;
+  double sign;
+};
+
+std::vector<Exchange> symmetry_of(const ArraySpec& spec, bool restricted) {
+  const bool same = restricted || spec.first == spec.second;
+  constexpr std::array<std::size_t, 4> last_two = {0, 1, 3, 2}, holes_of_pairs = {2, 1, 0, 3};
+  switch (spec.kind) {
+    case ArrayKind::t2:
+      if (restricted) return {{{1, 0, 3, 2}, 1.0}};
+      if (same) return {{{1, 0, 2, 3}, -1.0}, {last_two, -1.0}};
+      return {};
+    case ArrayKind::ovvv:
+      if (spec.antisymmetrised) return {{{0, 2, 1, 3}, -1.0}};
+      return {{last_two, 1.0}};
+    case ArrayKind::ovoo:
+      if (spec.antisymmetrised) return {{holes_of_pairs, -1.0}};
+      return {{last_two, 1.0}};
+    case ArrayKind::ovov:
+      if (spec.antisymmetrised) return {{holes_of_pairs, -1.0}, {{0, 3, 2, 1}, -1.0}};
+      if (same) return {{{2, 3, 0, 1}, 1.0}};
+      return {};
+    default:
+      return {};
+  }
+}
+
+}
+
+void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
+                         std::vector<double>& values) {
+  const std::array<std::int64_t, 4> stride = strides_of(shape);
+  for (const auto& [axes, sign] : symmetry_of(spec, restricted)) {
+    std::array<std::int64_t, 4> other{};
+    for (std::size_t d = 0; d < 4; ++d) other[d] = stride[axes[d]];
+    std::size_t at = 0;
+    for (std::int64_t w = 0; w < shape[0]; ++w)
+      for (std::int64_t x = 0; x < shape[1]; ++x)
+        for (std::int64_t y = 0; y < shape[2]; ++y)
+          for (std::int64_t z = 0; z < shape[3]; ++z, ++at) {
+            const auto image = static_cast<std::size_t>(w * other[0] + x * other[1] + y * other[2] + z * other[3]);
+            if (image < at) continue;
+            // Each exchange is its own inverse, so that the images are pairs.
+            const double mean = 0.5 * (values[at] + sign * values[image]);
+            values[image] = sign * mean;
+            values[at] = mean;
+          }
+  }
+}
+
+DenseAdjoint::DenseAdjoint(const DenseInput& input, const TileSpace& tiles, const std::vector<ArrayKind>& kinds)
+    : restricted_(input.header.restricted), tiles_(tiles) {
+  std::vector<ArraySpec> specs = amplitude_arrays(restricted_);
+  if (const auto integrals = present_integrals(*input.arrays, input.header))
+    specs.insert(specs.end(), integrals->begin(), integrals->end());
+  for (const ArraySpec& spec : specs) {
+    if (std::find(kinds.begin(), kinds.end(), spec.kind) == kinds.end() || spec.axes.size() != 4) continue;
+    Array array{spec, {}, std::vector<std::int64_t>(static_cast<std::size_t>(input.header.size(spec)))};
+    const std::vector<std::int64_t> shape = input.header.shape(spec);
+    std::copy(shape.begin(), shape.end(), array.shape.begin());
+    arrays_.push_back(std::move(array));
+  }
+}
+
+DenseAdjoint::Array* DenseAdjoint::find(ArrayKind kind, Spin first, Spin second) {
+  const auto found = std::find_if(arrays_.begin(), arrays_.end(), [&](const Array& x) {
+    return x.spec.kind == kind && x.spec.first == first && x.spec.second == second;
+  });
+  return found == arrays_.end() ? nullptr : &*found;
+}
+
+void DenseAdjoint::add(TensorKind tensor, const std::array<int, 4>& tiles, std::span<const std::int64_t> block) {
+  const auto antisymmetrised = [&](ArrayKind kind, Spin spin) {
+    const Array* const array = find(kind, spin, spin);
+    return array != nullptr && array->spec.antisymmetrised;
+  };
+  const std::vector<BlockPart> parts =
+      tensor == TensorKind::t2 ? parts_of_t2(tiles_, tiles) : parts_of_v2(tiles_, tiles, antisymmetrised);
+  std::array<std::int64_t, 4> size{};
+  for (std::size_t d = 0; d < 4; ++d) size[d] = tiles_[tiles[d]].size;
+  for (const BlockPart& part : parts) {
+    Array* const array = find(part.kind, part.first, part.second);
+    if (array == nullptr) continue;
+    const std::array<std::int64_t, 4> of_array = strides_of(array->shape);
+    std::array<std::int64_t, 4> stride{};  // of the array, by dimension of the block
+    std::int64_t first = 0;
+    for (std::size_t k = 0; k < 4; ++k) {
+      stride[part.axes[k]] = of_array[k];
+      first += of_array[k] * tiles_.offset_in_class(tiles[part.axes[k]]);
+    }
+    std::size_t at = 0;
+    for (std::int64_t w = 0; w < size[0]; ++w)
+      for (std::int64_t x = 0; x < size[1]; ++x)
+        for (std::int64_t y = 0; y < size[2]; ++y)
+          for (std::int64_t z = 0; z < size[3]; ++z, ++at) {
+            const std::int64_t to = first + w * stride[0] + x * stride[1] + y * stride[2] + z * stride[3];
+            const std::int64_t addend = part.sign < 0.0 ? -block[at] : block[at];
+            // Blocks of several threads may be parts of one box.
+            std::atomic_ref(array->sums[static_cast<std::size_t>(to)]).fetch_add(addend, std::memory_order_relaxed);
+          }
+  }
+}
+
+std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit) {
+  std::map<std::string, DerivativeArray> derivatives;
+  for (Array& array : arrays_) {
+    DerivativeArray& made = derivatives[array.spec.name];
+    made.shape.assign(array.shape.begin(), array.shape.end());
+    made.values.resize(array.sums.size());
+    std::transform(array.sums.begin(), array.sums.end(), made.values.begin(),
+                   [&](std::int64_t x) { return unit * static_cast<double>(x); });
+    array.sums = {};
+    project_on_symmetry(array.spec, restricted_, array.shape, made.values);
+  }
+  arrays_.clear();
+  return derivatives;
+}
+
+}
