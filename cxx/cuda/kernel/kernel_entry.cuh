@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/kernel/launch.hpp"
+#include "cxx/cuda/kernel/seeds.cuh"
 #include "cxx/cuda/kernel/spin_adapted_energies.cuh"
 #include "cxx/cuda/kernel/spin_adapted_quotients.cuh"
 #include "cxx/cuda/kernel/spin_orbital_energies.cuh"
@@ -40,14 +41,19 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Returns the device function of one of three epilogues.
-template <typename OneSide, typename TwoSides, typename Quotients>
+/// Returns the device function of one of four epilogues. Only kernels with bulk staging in double precision have seeds;
+/// others return null.
+template <typename OneSide, typename TwoSides, typename Quotients, typename OfSeeds>
 const void* kernel_of_kind(EnergyKind kind) {
   switch (kind) {
     case EnergyKind::one_side:
       return kernel_function<OneSide>();
     case EnergyKind::two_sides:
       return kernel_function<TwoSides>();
+    case EnergyKind::seeds:
+      using Config = typename OfSeeds::Config;
+      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1) return kernel_function<OfSeeds>();
+      return nullptr;
     case EnergyKind::quotients:
       break;
   }
@@ -62,9 +68,9 @@ Kernel kernel_of() {
   return describe_kernel<Config>(family, [](SpinFormulation formulation, EnergyKind kind) {
     return formulation == SpinFormulation::spin_adapted
                ? kernel_of_kind<SpinAdaptedEnergies<false, Config>, SpinAdaptedEnergies<true, Config>,
-                                SpinAdaptedQuotients<Config>>(kind)
+                                SpinAdaptedQuotients<Config>, Seeds<SpinFormulation::spin_adapted, Config>>(kind)
                : kernel_of_kind<SpinOrbitalEnergies<false, Config>, SpinOrbitalEnergies<true, Config>,
-                                SpinOrbitalQuotients<Config>>(kind);
+                                SpinOrbitalQuotients<Config>, Seeds<SpinFormulation::spin_orbital, Config>>(kind);
   });
 }
 

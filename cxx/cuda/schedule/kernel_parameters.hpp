@@ -5,6 +5,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/product_schedule.hpp"
+#include "cxx/cuda/schedule/seed_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/quotient.hpp"
 
@@ -117,6 +118,7 @@ enum class EnergyKind : std::uint8_t {
   one_side,   ///< quotients by Delta - 3 omega2; both sides have the same operands
   two_sides,  ///< the same with two sides
   quotients,  ///< any quotients, with two sides
+  seeds,      ///< as one_side for one omega2, and derivatives
 };
 
 /// The tables of TripleDenominators in device memory. Holes are the fastest indices, because the lanes of a warp have
@@ -148,6 +150,7 @@ struct KernelParameters {
       ov_tensors[max_sets];   ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
   const Quotient* quotients;  ///< [omega2]; of EnergyKind::quotients, which does not read `omega2`
   DeviceTables tables;
+  DerivativeParameters derivatives;  ///< of EnergyKind::seeds
   double* warp_sums;             ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
   void* scratch;                 ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
   std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch

@@ -44,6 +44,39 @@ struct SeedExtents {
   }
 };
 
+/// Where a seed that the triples kernel computes stands among the seeds of a task. Let x be the particles a, b, c and y
+/// the holes i, j, k of a computed element. The seed of its target `source`, times `sign`, is the seed of target `target`
+/// for the particles x[particle[q]] and the holes y[hole[q]].
+struct SeedImage {
+  std::uint8_t target, source;
+  std::uint8_t particle[3], hole[3];
+  double sign;
+};
+inline constexpr int most_seed_images = 36;
+
+/// The seeds of a task in device memory.
+struct TaskSeeds {
+  double* begin;
+  std::int64_t target_stride;  ///< doubles from one target to the next
+  std::int32_t images;
+  SeedImage image[most_seed_images];
+};
+
+/// The integers of a vvoo block, in the order of the host's block. `stride` [position]: see Packing.
+struct VvooSum {
+  unsigned long long* out;  ///< null: the block vanishes
+  std::int64_t stride[4];
+};
+
+/// Where the triples kernel of a run with derivatives puts its results.
+struct DerivativeParameters {
+  const TaskSeeds* seeds;             ///< [task]
+  const VvooSum* vvoo;                ///< [task, set, vvoo block]
+  unsigned long long* ov_tensors[3];  ///< [set] integers [hole orbital, particle orbital] over all orbitals
+  unsigned long long* energies;       ///< integers [orbital]
+  double units;                       ///< 1 divided by the unit of the integers
+};
+
 /// One product of a task with its seeds G, of which the backward kernel computes one of two sums:
 ///
 ///     left panel    out[p,h,h',x]  += factor sum over u,w,y   G[p,h,h', u,w,y] R[u,w,y,x]
