@@ -172,6 +172,44 @@ void trifuse_get_method(trifuse_status* status, trifuse_calculation calculation,
   });
 }
 
+int64_t trifuse_derivative_count(trifuse_status* status, trifuse_calculation calculation) {
+  return guarded(status, int64_t{0},
+                 [&] { return static_cast<int64_t>(checked(calculation)->result.derivatives.size()); });
+}
+
+void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* name,
+                            int64_t* rank, int64_t* shape) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    const auto& derivatives = setup->result.derivatives;
+    if (index < 0 || index >= std::ssize(derivatives))
+      throw trifuse::UsageError("There are no derivatives with this number; set the option derivatives and run.");
+    const trifuse::NamedDerivative& found = derivatives[static_cast<std::size_t>(index)];
+    if (name != nullptr) copy_text(found.name, name, TRIFUSE_NAME_LENGTH);
+    if (rank != nullptr) *rank = std::ssize(found.shape);
+    if (shape != nullptr) std::copy(found.shape.begin(), found.shape.end(), shape);
+  });
+}
+
+void trifuse_copy_derivative(trifuse_status* status, trifuse_calculation calculation, const char* name, int64_t count,
+                             double* values) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    if (name == nullptr || values == nullptr)
+      throw trifuse::UsageError("The name or the array for derivatives is null.");
+    const auto& derivatives = setup->result.derivatives;
+    const auto found =
+        std::find_if(derivatives.begin(), derivatives.end(), [&](const auto& each) { return each.name == name; });
+    if (found == derivatives.end())
+      throw trifuse::UsageError(fmt::format("The last run computed no derivatives by {}.", name));
+    if (std::ssize(found->values) != count) {
+      throw trifuse::UsageError(fmt::format("There are {} derivatives by {}, but the array has {} elements.",
+                                            found->values.size(), name, count));
+    }
+    std::copy(found->values.begin(), found->values.end(), values);
+  });
+}
+
 int64_t trifuse_get_report(trifuse_status* status, trifuse_calculation calculation, int64_t size, char* report) {
   return guarded(status, int64_t{0}, [&] {
     const auto setup = checked(calculation);

@@ -357,6 +357,22 @@ double trifuse_get_total_energy(trifuse_status* status, trifuse_calculation calc
 /* Copies the name of the method at one omega2 value of the last run, e.g. "CCSD(T)" or "CCSD(cT)", to
  * method[TRIFUSE_MESSAGE_LENGTH], null-terminated. index: as for trifuse_get_energy. `method` may be null. */
 void trifuse_get_method(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* method);
+/* Returns the number of arrays of derivatives of the last run; 0 without the option "derivatives", whose values are
+ * "t": by t1, t2, ovov, f_ov, the orbital energies and omega2, and "all": also by ovvv and ovoo. */
+int64_t trifuse_derivative_count(trifuse_status* status, trifuse_calculation calculation);
+enum { TRIFUSE_NAME_LENGTH = 64 };
+/* Copies the name and the shape of derivatives. They are those of the array: "t2", "ovvv_aabb"; "fock_ov", "fock_ov_a",
+ * "fock_ov_b" [i,a] for f_ov; "omega2", one number. Names of left amplitudes begin with "left/". Arrays are not packed.
+ *
+ * index: 0 to trifuse_derivative_count - 1. name: name[TRIFUSE_NAME_LENGTH], null-terminated. rank: number of axes, 0 to
+ * 4. shape: shape[4], extents in C order. Each pointer may be null. */
+void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* name,
+                            int64_t* rank, int64_t* shape);
+/* Copies the derivatives of E(T) with this name to values[count], C order, hartree per unit of the array. The sum over
+ * all elements of derivative times change is the change of E(T), for each change with the symmetry of the array.
+ * `count` must be the number of elements. */
+void trifuse_copy_derivative(trifuse_status* status, trifuse_calculation calculation, const char* name, int64_t count,
+                             double* values);
 /* Copies the report of the last run to report[size], null-terminated and cut if it is longer. The report is a JSON text
  * (UTF-8) as drivers/docs/report.schema.json describes it: energies, method, checks, warnings, settings and times.
  * Returns the number of bytes of the whole text with its null character. `report` may be null if `size` is 0. Fails

@@ -9,6 +9,7 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
+#include "cxx/calculation/derivatives.hpp"
 #include "cxx/calculation/state.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
@@ -175,6 +176,7 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
                   .disconnected = orbitals.in_orbitals(methods->disconnected()),
                   .denominators = methods->denominators()};
   if (given != nullptr && problem.left == nullptr) problem.left = problem.left_integrals;
+  problem.derivatives = options.derivatives;
   if (problem.denominators != nullptr && orbitals.rotates()) {
     throw UsageError(fmt::format(
         "The denominators of CR-CC(2,3)_B, _C and _D (cr-cc23) are for canonical orbitals, but {} has other orbitals; "
@@ -185,6 +187,7 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   warnings.insert(warnings.end(), methods->warnings().begin(), methods->warnings().end());
   WantedEnergies wanted = methods->wanted(orbitals.method(), options.omega2);
   problem.quotients = std::move(wanted.quotients);
+  require_derivatives(options, problem, orbitals.rotates());
   memory.dressed = static_cast<std::int64_t>(methods->bytes());
   memory.check_dressed(right.info().path);
   orbitals.plan_rotation(memory, of_rank.ranks_with_operands);

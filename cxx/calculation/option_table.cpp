@@ -91,6 +91,9 @@ void set_precision(CalculationOptions& options, const OptionValue& value) {
   if (options.precision == Precision::fp64) options.target_error.reset();
 }
 
+/// In the order of Derivatives.
+constexpr std::array derivative_words = {"none", "t", "all"};
+
 constexpr std::array devices = {"auto", "cpu", "cuda"};
 OptionValue get_device(const CalculationOptions& options) {
   return {{options.choose_executor ? 0.0 : options.executor == ExecutorKind::cuda ? 2.0 : 1.0}};
@@ -144,6 +147,9 @@ constexpr std::array table = {
                     {"a name", 1, 100}, program | each_rank),
     row<&O::journal>("journal", Kind::text, "Checkpoint file: run the same command again to resume",
                      {"a path", 1, PATH_MAX - 1}, program),
+    row<&O::derivatives>("derivatives", Kind::word,
+                         "Derivatives of E(T): by the amplitudes and small arrays, or also by ovvv and ovoo",
+                         {.words = derivative_words}, 0),
     row<&O::trust_input>("trust_input", Kind::flag, "Continue after a failed witness; the report says so", {}, routine),
     row<&O::check>("check", Kind::flag, "Check the numbers of the input", {}, 0)};
 

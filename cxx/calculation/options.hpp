@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/triples/derivatives.hpp"
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -62,6 +63,8 @@ struct CalculationOptions {
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
   std::string journal;       ///< path of the journal; empty: no journal
+  /// Derivatives of E(T) by the arrays of the input; for one omega2, on CPU cores.
+  Derivatives derivatives = Derivatives::none;
   /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
   /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.
   bool devices_required = false;

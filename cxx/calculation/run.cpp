@@ -14,6 +14,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/derivatives.hpp"
 #include "cxx/calculation/devices.hpp"
 #include "cxx/calculation/energy_sums.hpp"
 #include "cxx/calculation/executors.hpp"
@@ -21,6 +22,7 @@
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/calculation/sample.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/distributed_operands.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/peer_exchange.hpp"
@@ -71,6 +73,11 @@ class Run {
   RunOutcome run_tasks_and_check();
   /// Adds warnings to the result if other energies of the input contradict it. Collective if there is a communicator.
   void check_energies(CalculationResult& result) const;
+  /// Makes the derivatives of the result from the sums of the tasks. Frees the operands before. Collective if there is
+  /// a communicator.
+  void make_derivatives_of(std::vector<std::vector<std::int64_t>> sums, CalculationResult& result);
+  /// Returns the arrays to which the tasks add.
+  std::vector<SummedArray> sums_of_tasks();
   /// The executor does not compute any more. It may own panels that other ranks still read.
   void give_up() { failed_executor_ = std::exchange(executor_, nullptr); }
 
@@ -82,6 +89,7 @@ class Run {
   std::optional<DistributedOperands> operands_;  ///< only if ranks share the operands; outlives the panels
   std::shared_ptr<const PanelStore> panels_;     ///< null: this rank takes none
   std::unique_ptr<Executor> executor_, failed_executor_;
+  std::optional<PanelLayout> layout_;  ///< of the panels; only with derivatives
 };
 
 Run::Run(const CalculationState& state, const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
@@ -200,11 +208,28 @@ void Run::limit_threads_of_blas() {
   });
 }
 
+std::vector<SummedArray> Run::sums_of_tasks() {
+  if (state_.problem.derivatives == Derivatives::none) return {};
+  // The panels of all ranks have the same tiles. A rank that computes nothing may have none.
+  layout_.emplace(state_.problem, panels_ != nullptr ? panels_->tiles() : cpu_panel_tiles(state_.plan.tiles));
+  return derivative_sums(*layout_);
+}
+
+void Run::make_derivatives_of(std::vector<std::vector<std::int64_t>> sums, CalculationResult& result) {
+  if (!layout_) return;
+  executor_ = nullptr;
+  failed_executor_ = nullptr;
+  panels_ = nullptr;
+  run_collectively(communicator_, [&] {
+    result.derivatives = make_derivatives(state_.problem, *layout_, std::move(sums), state_.memory.threads);
+    check_derivatives(state_.problem, result.derivatives, result.energies.front().total);
+  });
+}
+
 RunOutcome Run::run_tasks_and_check() {
   RunSettings settings = settings_;
-  const auto execute = [&] {
-    return run_tasks(state_.plan, executor_.get(), state_.problem.quotients.size(), settings);
-  };
+  const ResultShape shape(state_.problem.quotients.size(), sums_of_tasks());
+  const auto execute = [&] { return run_tasks(state_.plan, executor_.get(), shape, settings); };
   if (!state_.options.check_beside_tasks) return execute();
   RunOutcome outcome;
   std::atomic<bool> refused{false};
@@ -273,6 +298,7 @@ CalculationResult Run::compute(const std::function<void(const CalculationResult&
   result.seconds_journal = start - rotated;
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
+  make_derivatives_of(std::move(outcome.sums), result);
   if (operands_) result.traffic = operands_->traffic(*communicator_, from_peers);
   result.peak_bytes = peak_memory(communicator_ != nullptr);
   result.tasks = state_.plan.tasks.size();

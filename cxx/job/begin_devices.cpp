@@ -45,7 +45,8 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, c
   BegunDevices begun;
   begun.options = std::async(soon, [&options, &right, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
-    if (!chosen.choose_executor || !with_gpu) return chosen;
+    // Derivatives are computed on cores.
+    if (!chosen.choose_executor || !with_gpu || chosen.derivatives != Derivatives::none) return chosen;
     chosen.executor = choose_executor(right.tiles(), chosen.formulation, chosen.precision);
     return chosen;
   });

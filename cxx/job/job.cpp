@@ -94,6 +94,7 @@ class Job {
     if (fragments_->count() == 0) return;
     const double begin = wall_seconds();
     options.journal.clear();
+    options.derivatives = Derivatives::none;
     std::size_t runs = 0;
     fragments_->compute(calculation().memory().threads, ranks_, [&](const TileSource& operands) {
       options.right_operands = &operands;

@@ -11,8 +11,10 @@
 /// executors read.
 namespace trifuse {
 
-/// Unit of all derivatives: hartree per unit of the operand.
-inline constexpr double derivative_unit = 0x1p-52;
+/// Units of the sums: of derivatives by orbital energies and omega2, and of all others, hartree per unit of the
+/// operand. Sums of the latter stay below 32, which is 100 times what molecules have. A sum that leaves its range is
+/// wrong by more than any rounding; check_derivatives() then finds a contradiction.
+inline constexpr double unit_of_energies = 0x1p-54, unit_of_operands = 0x1p-58;
 
 /// Numbers of the arrays in ResultShape::sums.
 struct DerivativeSums {
@@ -27,11 +29,11 @@ struct DerivativeSums {
 /// Returns the arrays for the panels of a layout, in the order of DerivativeSums.
 inline std::vector<SummedArray> derivative_sums(const PanelLayout& layout) {
   const auto orbitals = static_cast<std::size_t>(layout.tiles().orbitals());
-  std::vector<SummedArray> arrays = {{"operands", static_cast<std::size_t>(layout.doubles()), derivative_unit},
-                                     {"orbital energies", orbitals, derivative_unit},
-                                     {"omega2", 1, derivative_unit}};
+  std::vector<SummedArray> arrays = {{"operands", static_cast<std::size_t>(layout.doubles()), unit_of_operands},
+                                     {"orbital energies", orbitals, unit_of_energies},
+                                     {"omega2", 1, unit_of_energies}};
   for (std::size_t set = 0; set < layout.sets(); ++set)
-    arrays.push_back({"ov tensor " + std::to_string(set), orbitals * orbitals, derivative_unit});
+    arrays.push_back({"ov tensor " + std::to_string(set), orbitals * orbitals, unit_of_operands});
   return arrays;
 }
 

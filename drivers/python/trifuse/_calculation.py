@@ -12,6 +12,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Callable
 
+import numpy as np
+import numpy.typing as npt
+
 from . import _library
 from ._arrays import Amplitudes, Description
 from ._interrupt import interruptible
@@ -135,7 +138,26 @@ def _run(handles: Handles, amplitudes: list[int], options: Options, following: _
             if failures:
                 raise failures[0] from error
         raise
-    return Result(_report(library, calculation))
+    return Result(_report(library, calculation), _derivatives(library, calculation, options.get("derivatives")))
+
+
+def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> dict[str, npt.NDArray[np.float64]]:
+    """The derivatives of a run. `wanted`: the option."""
+    found: dict[str, npt.NDArray[np.float64]] = {}
+    names = None if wanted is None or isinstance(wanted, str) else [str(each) for each in wanted]
+    for index in range(library.call("derivative_count", calculation)):
+        name, rank, shape = ctypes.create_string_buffer(_library.NAME_LENGTH), ctypes.c_int64(), (ctypes.c_int64 * 4)()
+        library.call("get_derivative", calculation, index, name, ctypes.byref(rank), shape)
+        key = name.value.decode()
+        if names is not None and key not in names:
+            continue
+        values = np.empty(tuple(shape[:rank.value]))
+        library.call("copy_derivative", calculation, name.value, values.size, values.ctypes.data_as(ctypes.c_void_p))
+        found[key] = values
+    for each in names or ():
+        if each not in found:
+            raise UsageError(f"There are no derivatives by {each}; this run has those by {', '.join(found) or 'nothing'}.")
+    return found
 
 
 def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
@@ -150,9 +172,17 @@ def _set(library: _library.Library, calculation: int, options: Options) -> None:
     # The library checks all options after each one. A target error needs mixed precision, and GPUs imply cuda, unless the
     # caller names a device.
     for name in sorted(options, key=lambda name: (name == "device") - (name == "precision")):
-        text = None if name == "progress" else option_text(name, options.get(name))
+        value = _kinds_of_derivatives(options.get(name)) if name == "derivatives" else options.get(name)
+        text = None if name == "progress" else option_text(name, value)
         if text is not None:
             library.call("set_option", calculation, name.encode(), text)
+
+
+def _kinds_of_derivatives(wanted: Any) -> Any:
+    """The value of the option of the library that has the derivatives with these names."""
+    if wanted is None or isinstance(wanted, str):
+        return wanted
+    return "all" if any("ovvv" in str(name) or "ovoo" in str(name) for name in wanted) else "t"
 
 
 def _log_of(function: LogFunction | None) -> Any:

@@ -12,6 +12,7 @@ from ._places import library_path, load
 from .errors import CancelledError, Error, InputError, InternalError, ResourceError, UsageError
 
 MESSAGE_LENGTH = 1024
+NAME_LENGTH = 64
 FEATURE_CUDA = 1
 FLOAT64, INT32, INT64 = 0, 1, 2
 HOST = 0
@@ -91,6 +92,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "contract": (None, [*_CONTRACTION, c_int64]),
     "contract_on_gpus": (None, [*_CONTRACTION, c_int64, POINTER(c_int32), c_int64]),
     "contract_in_gpu_memory": (None, [*_CONTRACTION, c_int32, c_void_p]),
+    "derivative_count": (c_int64, [c_void_p]),
+    "get_derivative": (None, [c_void_p, c_int64, c_char_p, POINTER(c_int64), POINTER(c_int64)]),
+    "copy_derivative": (None, [c_void_p, c_char_p, c_int64, c_void_p]),
     "get_report": (c_int64, [c_void_p, c_int64, c_char_p]),
 }
 

@@ -6,6 +6,9 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 SPIN_CASES = ("aaa", "aab", "abb", "bbb")
 
 
@@ -61,8 +64,13 @@ class Result:
     'CCSD(T)'
     """
 
-    def __init__(self, report: Mapping[str, Any]) -> None:
+    def __init__(self, report: Mapping[str, Any], derivatives: Mapping[str, npt.NDArray[np.float64]] | None = None) -> None:
         self._report = dict(report)
+        self.derivatives: Mapping[str, npt.NDArray[np.float64]] = dict(derivatives or {})
+        """Derivatives of E(T) by the arrays of the input, hartree per unit of the array, if the option `derivatives` asks
+        for them. Names and shapes are those of the arrays; `fock_ov` [i,a] is a part of `fock`, `omega2` is one number,
+        and arrays of `left` begin with left/. The change of E(T) is the sum of derivative times change over all elements,
+        for changes that have the symmetry of the array."""
         self.energies: tuple[Energy, ...] = tuple(_energy(each) for each in report["energies"])
         """The energies of each method, in the order of drivers/docs/methods.md, and of each value of omega2."""
         self.warnings: tuple[str, ...] = tuple(report.get("warnings", ()))
@@ -75,7 +83,8 @@ class Result:
         if not warnings and not checks:
             return self
         added = [check._asdict() for check in checks]
-        return Result({**self._report, "warnings": [*warnings, *self.warnings], "checks": [*self._report.get("checks", ()), *added]})
+        return Result({**self._report, "warnings": [*warnings, *self.warnings], "checks": [*self._report.get("checks", ()), *added]},
+                      self.derivatives)
 
     def __float__(self) -> float:
         return self.e_t

@@ -1,0 +1,273 @@
+#include "cxx/calculation/derivatives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cxx/base/error.hpp"
+#include "cxx/operands/derivative_sums.hpp"
+#include "cxx/operands/panel_adjoint.hpp"
+#include "tce_tiles/dense/dense_adjoint.hpp"
+#include "tce_tiles/dense/dense_source.hpp"
+
+namespace trifuse {
+
+namespace {
+
+const char* const of_left_side = "left/";
+
+/// Returns the input of a source that require_derivatives() has accepted.
+const DenseInput& input_of(const TileSource& source) {
+  return *dense_input_of(source);
+}
+
+std::string name_of_fock(OrbitalClass holes, bool restricted) {
+  return restricted ? "fock_ov" : spin_of(holes) == Spin::alpha ? "fock_ov_a" : "fock_ov_b";
+}
+
+/// Makes the derivatives of one problem.
+class Maker {
+ public:
+  Maker(const Problem& problem, const PanelLayout& layout, std::vector<std::vector<std::int64_t>>& sums, int threads)
+      : problem_(problem), layout_(layout), sums_(sums), threads_(threads), input_(input_of(*problem.right)) {}
+
+  std::map<std::string, DerivativeArray> make() {
+    using Kinds = std::vector<ArrayKind>;
+    const Kinds kinds = problem_.derivatives == Derivatives::all
+                            ? Kinds{ArrayKind::t2, ArrayKind::ovov, ArrayKind::ovvv, ArrayKind::ovoo}
+                            : Kinds{ArrayKind::t2, ArrayKind::ovov};
+    add_arrays_of(*problem_.right, kinds, "");
+    if (problem_.left != nullptr) add_arrays_of(*problem_.left, {ArrayKind::t2}, of_left_side);
+    sums_[DerivativeSums::operands] = {};
+    add_ov_tensors();
+    add_energies();
+    return std::move(made_);
+  }
+
+ private:
+  void add_arrays_of(const TileSource& source, const std::vector<ArrayKind>& kinds, const std::string& prefix) {
+    DenseAdjoint arrays(input_of(source), layout_.tiles(), kinds);
+    for (const PanelBlocks::Use& use : PanelBlocks(layout_).uses(problem_)) {
+      if (use.source != &source) continue;
+      add_to_blocks(layout_, use, sums_[DerivativeSums::operands], threads_,
+                    [&](const PanelBlocks::BlockTiles& tiles, std::span<const std::int64_t> block) {
+                      arrays.add(use.tensor, tiles, block);
+                    });
+    }
+    for (auto& [name, array] : arrays.take(unit_of_operands)) made_[prefix + name] = std::move(array);
+  }
+
+  /// Adds the values of an array [hole, particle] over all orbitals, multiplied by `factor`, to the arrays [i,a] of the
+  /// spins.
+  template <typename Name>
+  void add_ov(const std::vector<std::int64_t>& sums, double factor, Name name) {
+    const TileSpace& space = layout_.tiles();
+    const auto orbitals = static_cast<std::size_t>(space.orbitals());
+    for (int h = 0; h < space.hole_tiles(); ++h) {
+      for (int p = space.hole_tiles(); p < space.size(); ++p) {
+        if (space[h].spin() != space[p].spin()) continue;
+        const std::int64_t particles = space.orbitals(space[p].orbital_class);
+        DerivativeArray& array = made_[name(space[h].orbital_class)];
+        if (array.values.empty()) {
+          array.shape = {space.orbitals(space[h].orbital_class), particles};
+          array.values.resize(static_cast<std::size_t>(array.shape[0] * array.shape[1]));
+        }
+        for (std::int64_t i = 0; i < space[h].size; ++i) {
+          for (std::int64_t a = 0; a < space[p].size; ++a) {
+            const auto from = static_cast<std::size_t>(space[h].offset + i) * orbitals +
+                              static_cast<std::size_t>(space[p].offset + a);
+            const std::int64_t to = (space.offset_in_class(h) + i) * particles + space.offset_in_class(p) + a;
+            array.values[static_cast<std::size_t>(to)] += factor * static_cast<double>(sums[from]);
+          }
+        }
+      }
+    }
+  }
+
+  void add_ov_tensors() {
+    const bool restricted = input_.header.restricted;
+    for (int set = 0; set < problem_.left_sets(); ++set) {
+      const DisconnectedSet& of = problem_.disconnected_set(set).set;
+      const auto name = [&](OrbitalClass holes) {
+        if (of.ov == OvTensor::f_ov) return name_of_fock(holes, restricted);
+        return (problem_.left != nullptr ? of_left_side : "") +
+               array_spec(ArrayKind::t1, restricted, spin_of(holes), spin_of(holes)).name;
+      };
+      // dE/dX = weight dE/d(weight X)
+      add_ov(sums_[DerivativeSums::ov_tensor(static_cast<std::size_t>(set))], unit_of_operands * of.weight, name);
+    }
+  }
+
+  void add_energies() {
+    const TileSpace& space = layout_.tiles();
+    const bool restricted = input_.header.restricted;
+    for (int t = 0; t < space.size(); ++t) {
+      DerivativeArray& array = made_[class_dataset("eps", space[t].orbital_class, restricted)];
+      array.shape = {space.orbitals(space[t].orbital_class)};
+      array.values.resize(static_cast<std::size_t>(array.shape[0]));
+      for (std::int64_t p = 0; p < space[t].size; ++p) {
+        array.values[static_cast<std::size_t>(space.offset_in_class(t) + p)] +=
+            unit_of_energies *
+            static_cast<double>(sums_[DerivativeSums::energies][static_cast<std::size_t>(space[t].offset + p)]);
+      }
+    }
+    made_["omega2"] = {{}, {unit_of_energies * static_cast<double>(sums_[DerivativeSums::omega2].front())}};
+  }
+
+  const Problem& problem_;
+  const PanelLayout& layout_;
+  std::vector<std::vector<std::int64_t>>& sums_;
+  const int threads_;
+  const DenseInput& input_;
+  std::map<std::string, DerivativeArray> made_;
+};
+
+/// Sums of derivative times operand, and of their absolute values.
+struct InnerProduct {
+  double sum = 0.0, magnitude = 0.0;
+  InnerProduct& operator+=(const InnerProduct& other) {
+    sum += other.sum;
+    magnitude += other.magnitude;
+    return *this;
+  }
+  friend InnerProduct operator-(const InnerProduct& x, const InnerProduct& y) {
+    return {x.sum - y.sum, x.magnitude + y.magnitude};
+  }
+};
+
+InnerProduct product_of(std::span<const double> derivative, std::span<const double> operand) {
+  InnerProduct product;
+  for (std::size_t n = 0; n < derivative.size(); ++n) {
+    product.sum += derivative[n] * operand[n];
+    product.magnitude += std::abs(derivative[n] * operand[n]);
+  }
+  return product;
+}
+
+/// Multiplies a derivative by the array of an input, in boxes of one value of the first index.
+InnerProduct product_of(const NamedDerivative& derivative, const DenseArray& array) {
+  const std::vector<std::int64_t>& shape = derivative.shape;
+  std::vector<std::int64_t> offset(shape.size(), 0), count = shape;
+  count[0] = 1;
+  const std::size_t box = shape[0] == 0 ? 0 : derivative.values.size() / static_cast<std::size_t>(shape[0]);
+  std::vector<double> values(box);
+  InnerProduct product;
+  for (; offset[0] < shape[0]; ++offset[0]) {
+    array.read(offset, count, values);
+    product += product_of(std::span(derivative.values).subspan(static_cast<std::size_t>(offset[0]) * box, box), values);
+  }
+  return product;
+}
+
+/// Adds up products of derivatives and operands by kinds of arrays.
+class InnerProducts {
+ public:
+  InnerProducts(const Problem& problem, std::span<const NamedDerivative> derivatives) : problem_(problem) {
+    for (const NamedDerivative& derivative : derivatives) add(derivative);
+  }
+  /// `name`: the beginning of the names of arrays, for both sides.
+  InnerProduct of(const std::string& name) const {
+    const auto found = products_.find(name);
+    return found == products_.end() ? InnerProduct{} : found->second;
+  }
+
+ private:
+  void add(const NamedDerivative& derivative) {
+    const std::string& name = derivative.name;
+    const bool left = name.starts_with(of_left_side);
+    const DenseInput& input = input_of(left ? *problem_.left : *problem_.right);
+    const std::string array = left ? name.substr(std::char_traits<char>::length(of_left_side)) : name;
+    std::string kind = array.substr(array.starts_with("asym_") ? 5 : 0);
+    kind = kind.starts_with("fock_ov") ? "fock_ov" : kind.substr(0, kind.find('_'));
+    if (kind == "omega2") {
+      products_["eps"] += product_of(derivative.values, std::array{problem_.quotients.front().omega2});
+    } else if (kind == "fock_ov") {
+      products_[kind] +=
+          product_of(derivative.values, fock_ov(input, array.ends_with("_b") ? Spin::beta : Spin::alpha));
+    } else {
+      products_[kind] += product_of(derivative, *input.arrays->array(array));
+    }
+  }
+  static std::vector<double> fock_ov(const DenseInput& input, Spin spin) {
+    const auto fock = open_fock(*input.arrays, input.header, spin);
+    const std::int64_t holes = input.header.size(hole_class(spin)), particles = input.header.size(particle_class(spin));
+    std::vector<double> values(static_cast<std::size_t>(holes * particles));
+    fock->read(std::array{std::int64_t{0}, holes}, std::array{holes, particles}, values);
+    return values;
+  }
+
+  const Problem& problem_;
+  std::map<std::string, InnerProduct> products_;
+};
+
+/// Throws Error unless a sum of products has the value that the energies give.
+void expect_sum(const char* what, const InnerProduct& product, double expected) {
+  // Roundings of derivatives are 1e-16, and those of energies are relative to the sizes of their terms.
+  constexpr double relative = 1e-10, absolute = 1e-11;
+  const double limit = absolute + relative * (product.magnitude + std::abs(expected));
+  if (std::abs(product.sum - expected) <= limit) return;
+  throw Error(fmt::format(
+      "The derivatives contradict the energies: the sum over {} is {:.12g} instead of {:.12g} hartree. They "
+      "are not used; please report this as a bug of Trifuse.",
+      what, product.sum, expected));
+}
+
+}
+
+void require_derivatives(const CalculationOptions& options, const Problem& problem, bool rotates) {
+  if (options.derivatives == Derivatives::none) return;
+  const auto refuse = [](const std::string& why) { throw UsageError("Derivatives are not computed " + why); };
+  if (options.executor == ExecutorKind::cuda) refuse("on GPUs; choose the device cpu.");
+  if (options.executor == ExecutorKind::reference) refuse("by the reference executor; choose the device cpu.");
+  if (options.precision == Precision::mixed) refuse("in mixed precision; choose the precision double.");
+  if (!options.journal.empty()) refuse("with a journal, which does not store them; leave it out.");
+  if (problem.quotients.size() != 1 || problem.quotients.front() != Quotient(problem.quotients.front().omega2) ||
+      problem.left_integrals != nullptr || problem.disconnected != nullptr) {
+    refuse(
+        "for methods with moments of CCSD, for several methods or for several values of omega2; ask for one value of "
+        "omega2 with the method t or reg-t.");
+  }
+  if (rotates) refuse("for orbitals that are rotated; give arrays in canonical or semicanonical orbitals.");
+  for (const TileSource* source : {problem.right, problem.left}) {
+    if (source == nullptr) continue;
+    if (source->factors() != nullptr) refuse("by factors; give the integrals ovvv, ovoo and ovov.");
+    if (dense_input_of(*source) == nullptr) refuse("for NWChem's files and for blocks; give arrays or a Trifuse dump.");
+  }
+}
+
+std::vector<NamedDerivative> make_derivatives(const Problem& problem, const PanelLayout& layout,
+                                              std::vector<std::vector<std::int64_t>> sums, int threads) {
+  std::vector<NamedDerivative> derivatives;
+  for (auto& [name, array] : Maker(problem, layout, sums, threads).make())
+    derivatives.push_back({name, std::move(array.shape), std::move(array.values)});
+  return derivatives;
+}
+
+void check_derivatives(const Problem& problem, std::span<const NamedDerivative> derivatives, const Energies& energy) {
+  const InnerProducts products(problem, derivatives);
+  const double singles = energy.e_paren_t - energy.e_bracket_t, doubles = energy.e_bracket_t + energy.e_paren_t;
+  InnerProduct ov = products.of("t1");
+  ov += products.of("fock_ov");
+  if (problem.derivatives == Derivatives::all) {
+    InnerProduct integrals = products.of("ovvv");
+    integrals += products.of("ovoo");
+    expect_sum("ovvv and ovoo", integrals, doubles);
+  }
+  expect_sum("t2", products.of("t2") - products.of("fock_ov"), doubles);
+  expect_sum("t1 and f_ov", ov, singles);
+  expect_sum("ovov", products.of("ovov") - products.of("t1"), 0.0);
+  expect_sum("the orbital energies", products.of("eps"), -energy.e_paren_t);
+  InnerProduct shift;
+  for (const NamedDerivative& derivative : derivatives) {
+    if (!derivative.name.starts_with("eps")) continue;
+    shift += product_of(derivative.values, std::vector<double>(derivative.values.size(), 1.0));
+  }
+  expect_sum("a shift of all orbital energies", shift, 0.0);
+}
+
+}

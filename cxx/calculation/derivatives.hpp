@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cxx/calculation/calculation.hpp"
+#include "cxx/operands/panel_layout.hpp"
+#include "cxx/triples/problem.hpp"
+
+namespace trifuse {
+
+/// Throws UsageError if the derivatives of a calculation cannot be computed. `options`: with defaults filled in.
+/// `problem`: of the calculation. `rotates`: true if its orbitals are rotated.
+void require_derivatives(const CalculationOptions& options, const Problem& problem, bool rotates);
+
+/// Makes the derivatives by the arrays of the input from the sums of the tasks. `layout`: the panels of the sums.
+/// `sums`: see DerivativeSums; they are used up. `threads`: at least 1.
+std::vector<NamedDerivative> make_derivatives(const Problem& problem, const PanelLayout& layout,
+                                              std::vector<std::vector<std::int64_t>> sums, int threads);
+
+/// Compares sums of derivative times operand with the energies, which are homogeneous functions of the operands
+/// (Euler). Reads the arrays of the input again. Throws Error if they contradict each other: then a panel was wrong, or
+/// a sum left its range. `energy`: of the omega2 of the run.
+void check_derivatives(const Problem& problem, std::span<const NamedDerivative> derivatives, const Energies& energy);
+
+}
