@@ -103,10 +103,15 @@ class Seeds
   }
 
   /// Rounds a number and adds it to an integer in device memory.
-  __device__ __forceinline__ void add(unsigned long long* to, double value) const {
+  static __device__ __forceinline__ void add(unsigned long long* to, double value, double units) {
     if (value == 0.0) return;
-    const long long rounded = __double2ll_rn(value * parameters_.derivatives.units);
+    const long long rounded = __double2ll_rn(value * units);
     asm volatile("red.global.add.u64 [%0], %1;" ::"l"(to), "l"(rounded) : "memory");
+  }
+  /// Adds to the derivative by the orbital energy of an orbital of the tile at position `q`, 0..5.
+  __device__ __forceinline__ void add_energy(int q, int orbital, double value) const {
+    const DerivativeParameters& derivatives = parameters_.derivatives;
+    add(derivatives.energies + elements_.data.task.offset[q] + orbital, value, derivatives.energy_units);
   }
   static __device__ __forceinline__ double add_lanes(double x, int distance) {
     return x + __shfl_xor_sync(~0u, x, distance);
@@ -164,7 +169,7 @@ class Seeds
         add(sum.out + particle[u] * sum.stride[0] + particle[w] * sum.stride[1] +
                 elements_.hole(first_other(y), half) * sum.stride[2] +
                 elements_.hole(second_other(y), half) * sum.stride[3],
-            value);
+            value, parameters_.derivatives.units);
       });
     });
   }
@@ -174,7 +179,8 @@ class Seeds
     unsigned long long* const out = parameters_.derivatives.ov_tensors[set] + task.offset[x] + particle;
     sum_other_holes(of_ov, [&](int y, int half, double value) {
       if (value == 0.0) return;
-      add(out + std::int64_t{parameters_.orbitals} * (task.offset[3 + y] + elements_.hole(y, half)), value);
+      add(out + std::int64_t{parameters_.orbitals} * (task.offset[3 + y] + elements_.hole(y, half)), value,
+          parameters_.derivatives.units);
     });
   }
 
@@ -260,7 +266,6 @@ class Seeds
   }
   /// Computes all elements of the lane.
   __device__ __forceinline__ void compute(double (&energy)[sums_count]) const {
-    const TaskData& task = elements_.data.task;
     ByHole of_eps_holes;
 #pragma unroll 1
     for (int a = 0; a < Config::warp_tile_a; ++a) {
@@ -292,17 +297,16 @@ class Seeds
             for (int x = 0; x < 3; ++x) add_ov(set, x, particle[x], of_ov[x]);
           }
           const double of_c = warp_sum(of_x);
-          if (lane_ == 0) add(parameters_.derivatives.energies + task.offset[2] + particle[2], -of_c);
+          if (lane_ == 0) add_energy(2, particle[2], -of_c);
           of_eps_b += of_c;
         }
-        if (lane_ == 0) add(parameters_.derivatives.energies + task.offset[1] + elements_.tile_particle(1, b), -of_eps_b);
+        if (lane_ == 0) add_energy(1, elements_.tile_particle(1, b), -of_eps_b);
         of_eps_a += of_eps_b;
       }
-      if (lane_ == 0) add(parameters_.derivatives.energies + task.offset[0] + elements_.tile_particle(0, a), -of_eps_a);
+      if (lane_ == 0) add_energy(0, elements_.tile_particle(0, a), -of_eps_a);
     }
     sum_other_holes(of_eps_holes, [&](int y, int half, double value) {
-      if (value == 0.0) return;
-      add(parameters_.derivatives.energies + task.offset[3 + y] + elements_.hole(y, half), value);
+      if (value != 0.0) add_energy(3 + y, elements_.hole(y, half), value);
     });
   }
 };

@@ -61,10 +61,13 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     precision_ = options.precision;
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     problem_.require_operands_of_quotients();
+    if (has_derivatives() && (problem_.two_sided() || PanelLayout::auxiliary_of(problem_) > 0))
+      throw UsageError("GPUs compute derivatives of one side without factors; choose the device cpu.");
     for (const int number : options.devices) {
       TRIFUSE_CUDA(cudaSetDevice(number));
       Device& device = devices_.emplace_back(number);
       device.kernels = choose_kernels(options.kernel, options.precision, device.properties);
+      if (has_derivatives()) keep_kernel_with_seeds(device);
       for (const Kernel* kernel : device.kernels)
         set_dynamic_shared_limit(*kernel, problem_.formulation, energy_kind(problem_));
       device.budget = available_bytes(number, options.waits_for_memory) - DeviceQuotients::table_bytes(problem_);
@@ -76,7 +79,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
       const std::vector<Shape> of_device = shapes_of(device.kernels);
       shapes.insert(shapes.end(), of_device.begin(), of_device.end());
     }
-    const TileSpace with_room_for_sums = tiles_with_room_for_sums(problem_, coarse_, shapes, least_budget_);
+    TileSpace with_room_for_sums = tiles_with_room_for_sums(problem_, coarse_, shapes, least_budget_);
+    if (has_derivatives()) with_room_for_sums = plan_derivatives(with_room_for_sums);
     sum_bytes_ = sum_bytes(problem_, with_room_for_sums, shapes);
     for (const Device& device : devices_) max_worker_bytes_ = std::max(max_worker_bytes_, worker_bytes(device));
     workers_per_device_ = worker_count(least_budget_, max_worker_bytes_);
@@ -129,6 +133,13 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
+  void add_sums(TaskSums& sums) const override {
+    for (const Device& device : devices_) {
+      if (device.derivatives == nullptr) continue;
+      TRIFUSE_CUDA(cudaSetDevice(device.number));
+      device.derivatives->add_to(sums);
+    }
+  }
   int particle_group() const override {
     const OperandFormat& format = devices_.front().format();
     return gpu::particle_group(least_cache_, owned_, panel_demand(problem_, coarse_, format));
@@ -138,6 +149,32 @@ class CudaExecutorOfDevices final : public PanelExecutor {
  private:
   friend class CudaWorker;
 
+  bool has_derivatives() const { return problem_.derivatives != Derivatives::none; }
+  /// Leaves the best kernel that has seeds. A second kernel would need seeds of its own in memory.
+  void keep_kernel_with_seeds(Device& device) const {
+    const Kernel* const best = device.kernels.front();
+    if (100 * device.properties.major + 10 * device.properties.minor < backward_architecture ||
+        best->function(problem_.formulation, EnergyKind::seeds) == nullptr) {
+      throw UsageError(fmt::format(
+          "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and the precision double; choose "
+          "the device cpu.",
+          device.number, device.properties.name));
+    }
+    device.kernels = {best};
+  }
+  /// Divides the memory of each device for derivatives: their sums, and the seeds of each worker. Returns `tiles`, cut
+  /// until the seeds of a task fit.
+  TileSpace plan_derivatives(const TileSpace& tiles) {
+    constexpr std::int64_t seed_part = 24, least_seeds = std::int64_t{1} << 30;
+    const std::int64_t limit = least_budget_ / seed_part;
+    TileSpace cut = tiles_with_room_for_seeds(problem_.formulation, tiles, limit);
+    seed_bytes_ = std::max(largest_seed_bytes(problem_.formulation, cut), std::min(limit, least_seeds));
+    // Smaller tiles have panels that are a little larger.
+    const auto sums = static_cast<std::int64_t>(1.1 * static_cast<double>(DeviceDerivatives::bytes(problem_, cut)));
+    for (Device& device : devices_) device.budget -= sums;
+    least_budget_ -= sums;
+    return cut;
+  }
   /// Decides whether the only device packs its panels from arrays. It does so if the arrays and all panels fit into
   /// `free` bytes.
   void plan_arrays(double free) {
@@ -149,7 +186,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     return gpu::scratch_doubles(device.kernels, problem_.targets(), device.properties);
   }
   std::int64_t worker_bytes(const Device& device) const {
-    return gpu::worker_bytes(scratch_doubles(device), sum_bytes_);
+    return gpu::worker_bytes(scratch_doubles(device), sum_bytes_) + seed_bytes_;
   }
   std::int64_t panel_bytes(const Device& device) const {
     return gpu::panel_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
@@ -199,6 +236,12 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     const std::span<const double> energies = panels_->orbital_energies();
     upload(device.eps, energies);
     device.quotients.upload(problem_, fine_);
+    if (has_derivatives()) {
+      if (largest_seed_bytes(problem_.formulation, fine_) > seed_bytes_)
+        throw UsageError("The derivatives of one task do not fit into the memory of the GPU; allow more --memory.");
+      set_backward_limits();
+      device.derivatives = std::make_unique<DeviceDerivatives>(panels_->layout());
+    }
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
     for (int set = 0; set < problem_.disconnected_sets(); ++set) {
@@ -240,6 +283,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   /// The smallest budget and the largest workers of all devices.
   std::int64_t least_budget_ = std::numeric_limits<std::int64_t>::max(), max_worker_bytes_ = 0;
   std::int64_t sum_bytes_ = 0;    ///< memory of each worker, see sum_bytes()
+  std::int64_t seed_bytes_ = 0;   ///< memory of each worker for seeds; 0 without derivatives
   PanelDemand demand_{};          ///< demand of the panels of `fine_`
   std::int64_t limit_ = 0;        ///< most bytes of panels in one launch
   std::int64_t least_cache_ = 0;  ///< bytes of the smallest panel cache
@@ -261,12 +305,32 @@ class CudaWorker final : public Executor::Worker {
         buffers_(executor.scratch_doubles(device)),
         selector_(shapes_of(device.kernels)) {
     for (const Kernel* kernel : device.kernels) {
-      launches_.emplace_back(device, *kernel, executor.problem_, executor.fine_.orbitals());
+      launches_.emplace_back(
+          device, *kernel, executor.problem_, executor.fine_.orbitals(),
+          has_backward() ? std::make_unique<BackwardLaunch>(*device.derivatives, executor.seed_bytes_) : nullptr);
     }
   }
 
   void execute(std::span<const Task> tasks, const TaskResults& results) override {
-    const std::span<TaskEnergy> energies = results.energies;
+    try {
+      execute(tasks, results.energies);
+    } catch (const DeviceError& error) {
+      if (!has_backward()) throw;
+      throw Error(fmt::format("{} What this GPU had added to the derivatives is lost; start the run again.", error.what()));
+    }
+  }
+
+  double operations() const override { return operations_; }
+
+ private:
+  struct Done {
+    std::int64_t launches = 0, cta_tiles = 0;
+  };
+
+  bool has_backward() const { return device_.derivatives != nullptr; }
+
+  /// As the public function. The derivatives stay on the device until CudaExecutorOfDevices::add_sums().
+  void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) {
     TRIFUSE_CUDA(cudaSetDevice(device_.number));
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     const double begin = wall_seconds();
@@ -302,20 +366,17 @@ class CudaWorker final : public Executor::Worker {
     }
   }
 
-  double operations() const override { return operations_; }
-
- private:
-  struct Done {
-    std::int64_t launches = 0, cta_tiles = 0;
-  };
-
   /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
   /// `energies`: [omega2]; the energies of the subtask are added to them.
   void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
     write_program(executor_.problem_, executor_.fine_, task, device_.format(), contractions_, program_);
 
+    if (has_backward())
+      write_backward_program(executor_.problem_, device_.derivatives->layout(), task, program_, device_.format(),
+                             contractions_, backward_);
     const auto add = [&] {
-      return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_);
+      return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_,
+                              has_backward() ? &backward_ : nullptr);
     };
     std::optional<double> operations = add();
     if (!operations) {
@@ -339,6 +400,7 @@ class CudaWorker final : public Executor::Worker {
   std::vector<Done> done_;
   ContractionList contractions_;
   TaskProgram program_;
+  BackwardProgram backward_;
   double operations_ = 0.0;
 };
 

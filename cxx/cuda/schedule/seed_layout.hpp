@@ -74,7 +74,7 @@ struct DerivativeParameters {
   const VvooSum* vvoo;                ///< [task, set, vvoo block]
   unsigned long long* ov_tensors[3];  ///< [set] integers [hole orbital, particle orbital] over all orbitals
   unsigned long long* energies;       ///< integers [orbital]
-  double units;                       ///< 1 divided by the unit of the integers
+  double units, energy_units;         ///< 1 divided by the unit of the first two, and of the energies
 };
 
 /// One product of a task with its seeds G, of which the backward kernel computes one of two sums:
