@@ -56,11 +56,11 @@ struct BackwardView {
   }
 };
 
-/// A chunk of the sum: the part of it that one stage holds. A left panel's chunk has one u, 8 w and a group of y; a right
-/// panel's has 2 p and the groups of h and h'.
+/// A chunk of the sum: the part of it that one stage holds. A left panel's chunk has one u, 8 w and a group of y; a
+/// right panel's has 2 p and the groups of h and h'.
 struct BackwardChunks {
-  int first, second;        ///< left: group of y, u; right: group of h, group of h'
-  int third;                ///< left: first w; right: first p
+  int first, second;  ///< left: group of y, u; right: group of h, group of h'
+  int third;          ///< left: first w; right: first p
   int firsts, seconds, thirds, step;
 
   __device__ __forceinline__ BackwardChunks(const BackwardProduct& p, const BackwardView& v)
@@ -131,23 +131,24 @@ __device__ __forceinline__ void load_backward_tile(const BackwardProduct& p, con
       }
       inside = inside && px < p.extent[v.x] && pu < p.extent[v.u] && pw < p.extent[v.w];
     }
-    const double* atoms = p.seeds + seeds.atom(v.hole_at(0, gy, gh, gh2), v.hole_at(1, gy, gh, gh2),
-                                               v.hole_at(2, gy, gh, gh2), v.particle_at(0, px, pu, pw),
-                                               v.particle_at(1, px, pu, pw), v.particle_at(2, px, pu, pw));
+    const double* atoms =
+        p.seeds + seeds.atom(v.hole_at(0, gy, gh, gh2), v.hole_at(1, gy, gh, gh2), v.hole_at(2, gy, gh, gh2),
+                             v.particle_at(0, px, pu, pw), v.particle_at(1, px, pu, pw), v.particle_at(2, px, pu, pw));
     const int a_bytes = inside ? run * Config::atom_bytes : 0;
     const char* panel;
     int b_bytes;
     if (v.left) {
       constexpr int size = Fp64::b_k_tile * 8;
-      panel = p.panel + ((static_cast<std::int64_t>(gy) * p.k_tiles + k_tile) * p.extent[v.u] + pu) * pairs_of_w * size +
+      panel = p.panel +
+              ((static_cast<std::int64_t>(gy) * p.k_tiles + k_tile) * p.extent[v.u] + pu) * pairs_of_w * size +
               chunk.third / particle_pair * size;
       b_bytes = (count + 1) / particle_pair * size;
     } else {
       constexpr int size = Fp64::a_k_tile * 8;
-      panel = p.panel + (((static_cast<std::int64_t>(gh) * groups_of_second + gh2) * p.k_tiles + k_tile) *
-                             p.extent[v.x] +
-                         chunk.third) *
-                            size;
+      panel =
+          p.panel + (((static_cast<std::int64_t>(gh) * groups_of_second + gh2) * p.k_tiles + k_tile) * p.extent[v.x] +
+                     chunk.third) *
+                        size;
       b_bytes = count * size;
     }
     if (!has_column) b_bytes = 0;
@@ -206,8 +207,8 @@ __device__ __forceinline__ void add_backward_tile(const BackwardProduct& p, cons
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const int of_y = r % 4, of_h = e / 2 * 2;
-      place[e] = 8 * seed_place(v.hole_at(0, of_y, of_h, q), v.hole_at(1, of_y, of_h, q), v.hole_at(2, of_y, of_h, q),
-                                r / 4);
+      place[e] =
+          8 * seed_place(v.hole_at(0, of_y, of_h, q), v.hole_at(1, of_y, of_h, q), v.hole_at(2, of_y, of_h, q), r / 4);
     }
     const int u_bytes = c_is_lone ? 16 * Config::atom_bytes : 8 * Config::atom_bytes,
               w_bytes = c_is_lone ? 2 * Config::atom_bytes : Config::atom_bytes;
@@ -233,8 +234,8 @@ __device__ __forceinline__ void add_backward_tile(const BackwardProduct& p, cons
   const int b_second = left ? 16 * (n8 / 4 * 32 + Fp64::place_of_lane((q + 4) * 4 + n8 % 4)) : b_first + 16 * 32;
   for (BackwardChunks chunk(p, v); !chunk.done(); chunk.advance()) {
     const int count = chunk.count(), steps = left ? (count + 1) / 2 : 2 * count;
-    const int flip_of_chunk = left ? (v.x == 0 ? (chunk.second & 1) * odd_bytes : 0)
-                                   : (v.x == 0 ? (warp_row & 1) * odd_bytes : 0);
+    const int flip_of_chunk =
+        left ? (v.x == 0 ? (chunk.second & 1) * odd_bytes : 0) : (v.x == 0 ? (warp_row & 1) * odd_bytes : 0);
     ring.acquire_full();
     const char* const stage = storage + ring.slot() * Config::stage_bytes;
 #pragma unroll 2
@@ -248,12 +249,13 @@ __device__ __forceinline__ void add_backward_tile(const BackwardProduct& p, cons
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const int in_atom = (left || s % 2 == 0 ? place[e] : place[e] ^ odd_h[e]) ^ flip;
-          a[m][e] = *reinterpret_cast<const double*>(stage + first[m] + at_step + (e % 2 != 0 ? row_bytes : 0) + in_atom);
+          a[m][e] =
+              *reinterpret_cast<const double*>(stage + first[m] + at_step + (e % 2 != 0 ? row_bytes : 0) + in_atom);
         }
       }
       // Left: pair s of w. Right: p = s / 2, rows with h = s % 2.
-      const char* const panel = stage + Config::a_bytes +
-                                (left ? s * Fp64::b_k_tile * 8 : s / 2 * Fp64::a_k_tile * 8 + s % 2 * 16 * 16);
+      const char* const panel =
+          stage + Config::a_bytes + (left ? s * Fp64::b_k_tile * 8 : s / 2 * Fp64::a_k_tile * 8 + s % 2 * 16 * 16);
       const auto load = [&](int column, double2& low, double2& high) {
         if constexpr (left) {
           low = *reinterpret_cast<const double2*>(panel + column * Config::column_bytes + b_first);
@@ -279,7 +281,9 @@ __device__ __forceinline__ void add_backward_tile(const BackwardProduct& p, cons
       if constexpr (Config::shared_pair) {
         double2 low, high;
         load(2 * Config::pairs, low, high);
-        const double k0 = warp_column == 0 ? low.x : left ? low.y : high.x,
+        const double k0 = warp_column == 0 ? low.x
+                          : left           ? low.y
+                                           : high.x,
                      k4 = warp_column == 0 ? (left ? high.x : low.y) : high.y;
         add(2 * Config::pairs, k0, k4);
       }
@@ -323,7 +327,8 @@ __device__ __forceinline__ void write_backward_tile(const BackwardProduct& p, co
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int in_fragment = 2 * q + e;
-          const int x = (tile.k_tile + column) * Fp64::k_tile_depth + in_fragment / 4 * 8 + second * 4 + in_fragment % 4;
+          const int x =
+              (tile.k_tile + column) * Fp64::k_tile_depth + in_fragment / 4 * 8 + second * 4 + in_fragment % 4;
           if (x < p.begin || x >= p.end) continue;
           const long long sum = __double2ll_rn(p.factor * sums.at[m][n][2 * half + e]);
           asm volatile("red.global.add.u64 [%0], %1;" ::"l"(out + x), "l"(sum) : "memory");
@@ -334,7 +339,8 @@ __device__ __forceinline__ void write_backward_tile(const BackwardProduct& p, co
 }
 
 template <typename Config>
-__global__ void __launch_bounds__(Config::threads, 1) backward_kernel(const __grid_constant__ BackwardParameters parameters) {
+__global__ void __launch_bounds__(Config::threads, 1)
+    backward_kernel(const __grid_constant__ BackwardParameters parameters) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(1024) char storage[];
   __shared__ RingBarriers<Config::stages> barriers;

@@ -24,12 +24,14 @@ class Seeds
     : public std::conditional_t<formulation_ == SpinFormulation::spin_adapted, SpinAdaptedElements<false, ConfigT>,
                                 WarpEpilogue<formulation_, false, ConfigT>> {
   static constexpr bool adapted = formulation_ == SpinFormulation::spin_adapted;
-  using Base = std::conditional_t<adapted, SpinAdaptedElements<false, ConfigT>,
-                                  WarpEpilogue<formulation_, false, ConfigT>>;
+  using Base =
+      std::conditional_t<adapted, SpinAdaptedElements<false, ConfigT>, WarpEpilogue<formulation_, false, ConfigT>>;
   using Base::elements_, Base::lane_, Base::numbers_per_target, Base::parameters_, Base::scratch_, Base::threads,
       Base::vvoo_offset;
   using typename Base::Elements;
   static constexpr int targets = Base::targets_per_side;
+  static constexpr int terms =
+      adapted ? 6 : 3;  ///< disconnected terms of a set with the same particle of the ov tensor
   static constexpr int sums_count = energy_sums(formulation_);
   static constexpr int lone = Elements::final_axes.hole, second = second_other(lone), halved = halved_hole(lone);
 
@@ -71,42 +73,53 @@ class Seeds
     }
   }
 
-  /// Calls `use(t, y, sign, block)` for each disconnected term of a set whose ov tensor has particle x.
+  /// Calls `use(n, t, y, sign)` for each disconnected term n of a set whose ov tensor has particle x and hole y.
   template <int x, typename Use>
-  __device__ __forceinline__ void for_each_term(int set, Use use) const {
+  static __device__ __forceinline__ void for_each_term(Use use) {
     constexpr auto all = assignments;
 #pragma unroll
-    for (int n = 0; n < (adapted ? 6 : 3); ++n) {
+    for (int n = 0; n < terms; ++n) {
       const int y = adapted ? all[static_cast<std::size_t>(n)][x] : n;
-      const double sign = adapted ? 1.0 : alone_sign(x, y);
-      use(adapted ? n : 0, y, sign,
-          adapted ? set * spin_adapted_vvoo_blocks + x * 6 + n : set * spin_orbital_vvoo_blocks + x * 3 + n);
+      use(n, adapted ? n : 0, y, adapted ? 1.0 : alone_sign(x, y));
     }
   }
-  /// Returns the number of the vvoo block for the lane's holes other than y.
+  /// Numbers of the vvoo blocks of the terms of a set with particle x, for the holes of the lane. They are loaded
+  /// together, so that they come at the same time. When the derivatives need them again, they are in the L1 cache.
   template <int x>
-  __device__ __forceinline__ double vvoo(int block, int y, const int (&particle)[3], int half) const {
-    constexpr int u = first_other(x), w = second_other(x);
-    const int h1 = first_other(y), h2 = second_other(y);
-    return __ldg(elements_.data.vvoo[block] + vvoo_offset(h1, h2, u, w, particle[u], particle[w]) +
-                 elements_.local_hole(h1, half) * hole_group_size + elements_.local_hole(h2, half));
-  }
-  template <int x>
-  __device__ __forceinline__ void add_singles(const int (&n)[3], const int (&particle)[3], int half,
-                                              Amplitudes& s) const {
-#pragma unroll 1
-    for (int set = 0; set < parameters_.sets; ++set) {
-      for_each_term<x>(set, [&](int t, int y, double sign, int block) {
-        s.of[t] += sign * elements_.ov_tensor(set, x, n[x], y, half) * vvoo<x>(block, y, particle, half);
+  struct VvooNumbers {
+    double of[terms][2];  ///< [term][half]
+
+    __device__ __forceinline__ VvooNumbers(const Seeds& seeds, int set, const int (&particle)[3]) {
+      constexpr int u = first_other(x), w = second_other(x);
+      for_each_term<x>([&](int n, int, int y, double) {
+        const int h1 = first_other(y), h2 = second_other(y);
+        const double* const block = seeds.elements_.data.vvoo[set * 3 * terms + x * terms + n] +
+                                    seeds.vvoo_offset(h1, h2, u, w, particle[u], particle[w]);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          of[n][half] = __ldg(block + seeds.elements_.local_hole(h1, half) * hole_group_size +
+                              seeds.elements_.local_hole(h2, half));
+        }
       });
     }
+  };
+  template <int x>
+  __device__ __forceinline__ void add_singles(int set, const int (&n)[3], const int (&particle)[3],
+                                              Amplitudes (&s)[2]) const {
+    const VvooNumbers<x> numbers(*this, set, particle);
+    for_each_term<x>([&](int term, int t, int y, double sign) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        s[half].of[t] += sign * elements_.ov_tensor(set, x, n[x], y, half) * numbers.of[term][half];
+    });
   }
 
-  /// Rounds a number and adds it to an integer in device memory.
+  /// Rounds a number and adds it to an integer in device memory. No load of the epilogue depends on it, so the compiler
+  /// may move loads across it.
   static __device__ __forceinline__ void add(unsigned long long* to, double value, double units) {
     if (value == 0.0) return;
     const long long rounded = __double2ll_rn(value * units);
-    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(to), "l"(rounded) : "memory");
+    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(to), "l"(rounded));
   }
   /// Adds to the derivative by the orbital energy of an orbital of the tile at position `q`, 0..5.
   __device__ __forceinline__ void add_energy(int q, int orbital, double value) const {
@@ -126,8 +139,7 @@ class Seeds
     if (lane_ < 16 && lane_ % 4 == 0) write(second, 0, of_second);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const double of_halved =
-          add_lanes(add_lanes(add_lanes(add_lanes(x.of[halved][half], 1), 2), 4), 8);
+      const double of_halved = add_lanes(add_lanes(add_lanes(add_lanes(x.of[halved][half], 1), 2), 4), 8);
       if (lane_ % 16 == 0) write(halved, half, of_halved);
     }
   }
@@ -148,27 +160,28 @@ class Seeds
   }
 
   /// Adds the derivatives by the vvoo blocks of the terms with particle x, and sums those by the ov tensors.
-  /// `seed` [half]: derivatives by S.
+  /// `seed` [half]: derivatives by S. `sums`: see VvooSum; lane n has that of block n of the set.
   template <int x>
   __device__ __forceinline__ void add_disconnected(int set, const int (&n)[3], const int (&particle)[3],
-                                                   const Amplitudes (&seed)[2], ByHole& of_ov) const {
+                                                   const Amplitudes (&seed)[2], unsigned long long sums,
+                                                   ByHole& of_ov) const {
+    const VvooNumbers<x> numbers(*this, set, particle);
     constexpr int u = first_other(x), w = second_other(x);
-    for_each_term<x>(set, [&](int t, int y, double sign, int block) {
+    const std::int32_t* const extent = elements_.data.task.extent;
+    for_each_term<x>([&](int term, int t, int y, double sign) {
       double of_vvoo[2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const double signed_seed = sign * seed[half].of[t];
-        of_ov.of[y][half] += signed_seed * vvoo<x>(block, y, particle, half);
+        of_ov.of[y][half] += signed_seed * numbers.of[term][half];
         of_vvoo[half] = signed_seed * elements_.ov_tensor(set, x, n[x], y, half);
       }
-      const VvooSum& sum = parameters_.derivatives.vvoo[static_cast<std::size_t>(elements_.data.cta_tile.task) *
-                                                            parameters_.sets * parameters_.vvoo_per_set +
-                                                        block];
+      const VvooSum sum{__shfl_sync(~0u, sums, x * terms + term)};
+      const int h1 = first_other(y), h2 = second_other(y);
       sum_hole(y, of_vvoo, [&](int half, double value) {
-        if (value == 0.0 || sum.out == nullptr) return;
-        add(sum.out + particle[u] * sum.stride[0] + particle[w] * sum.stride[1] +
-                elements_.hole(first_other(y), half) * sum.stride[2] +
-                elements_.hole(second_other(y), half) * sum.stride[3],
+        if (value == 0.0 || !sum.exists()) return;
+        add(sum.at(extent[u], extent[w], extent[3 + h1], extent[3 + h2], particle[u], particle[w],
+                   elements_.hole(h1, half), elements_.hole(h2, half)),
             value, parameters_.derivatives.units);
       });
     });
@@ -184,25 +197,40 @@ class Seeds
     });
   }
 
+  /// Adds the derivatives by the vvoo blocks and by the ov tensor of the terms with particle x.
+  template <int x>
+  __device__ __forceinline__ void add_of_particle(int set, const int (&n)[3], const int (&particle)[3],
+                                                  const Amplitudes (&seed)[2], unsigned long long sums) const {
+    ByHole of_ov;
+    add_disconnected<x>(set, n, particle, seed, sums, of_ov);
+    add_ov(set, x, particle[x], of_ov);
+  }
+
+  /// The images of the task in the registers of a warp: lane n has images n and 32 + n.
+  struct LaneImages {
+    unsigned first, second;
+  };
   /// Writes the seeds of an element to all its images.
-  __device__ __forceinline__ void write_images(const int (&particle)[3], int half, const Amplitudes& seed) const {
-    const TaskSeeds& task = parameters_.derivatives.seeds[elements_.data.cta_tile.task];
+  __device__ __forceinline__ void write_images(const TaskSeeds& task, const LaneImages& images,
+                                               const int (&particle)[3], int half, bool has_seeds,
+                                               const Amplitudes& seed) const {
     const SeedExtents extents(elements_.data.task.extent);
     const int hole[3] = {elements_.hole(0, half), elements_.hole(1, half), elements_.hole(2, half)};
-    const auto select = [](const int (&x)[3], int q) { return q == 0 ? x[0] : q == 1 ? x[1] : x[2]; };
+    const auto select = [](const int(&x)[3], int q) { return q == 0 ? x[0] : q == 1 ? x[1] : x[2]; };
 #pragma unroll 1
     for (int n = 0; n < task.images; ++n) {
-      const SeedImage image = task.image[n];
-      const int a = select(particle, image.particle[0]), b = select(particle, image.particle[1]),
-                c = select(particle, image.particle[2]);
-      const int i = select(hole, image.hole[0]), j = select(hole, image.hole[1]), k = select(hole, image.hole[2]);
+      const SeedImage image{__shfl_sync(~0u, n < 32 ? images.first : images.second, n % 32)};
+      const int a = select(particle, image.particle(0)), b = select(particle, image.particle(1)),
+                c = select(particle, image.particle(2));
+      const int i = select(hole, image.hole(0)), j = select(hole, image.hole(1)), k = select(hole, image.hole(2));
       double value = seed.of[0];
 #pragma unroll
-      for (int t = 1; t < targets; ++t) value = image.source == t ? seed.of[t] : value;
-      task.begin[image.target * task.target_stride +
+      for (int t = 1; t < targets; ++t) value = image.source() == t ? seed.of[t] : value;
+      if (!has_seeds) continue;
+      task.begin[image.target() * task.target_stride +
                  extents.atom(i / hole_group_size, j / hole_group_size, k / hole_group_size, a, b, c) +
                  seed_place(i % hole_group_size, j % hole_group_size, k % hole_group_size, (b ^ c) & 1)] =
-          image.sign * value;
+          image.is_negative() ? -value : value;
     }
   }
 
@@ -228,44 +256,40 @@ class Seeds
     return {weight, inside && ascending(task.equal_particles, p) && ascending(task.equal_holes, h), reciprocal(x)};
   }
 
-  /// Computes one element: adds its energies to `energy`, writes the seeds of D, returns those of S in `seed`, and its
-  /// derivative by x.
-  __device__ __forceinline__ double compute_element(const int (&n)[3], const int (&particle)[3], int half,
-                                                    double (&energy)[sums_count], Amplitudes& seed) const {
-    const Element e = element(n[0], n[1], n[2], half);
-    Amplitudes d = read(n[0], n[1], n[2], half), s{};
-    add_singles<0>(n, particle, half, s);
-    add_singles<1>(n, particle, half, s);
-    add_singles<2>(n, particle, half, s);
-    if (e.weight == 0.0) {  // beyond the end of a tile numbers have no meaning
-#pragma unroll
-      for (int t = 0; t < targets; ++t) d.of[t] = s.of[t] = 0.0;
-    }
-    const double task_weight = elements_.data.task.weight, factor = task_weight * e.inverse;
-    Amplitudes of_d;
+  /// Computes one element: adds its energies to `energy`, makes the seeds of D and of S, and returns its derivative by
+  /// x.
+  __device__ __forceinline__ double compute_element(const Element& e, const Amplitudes& d, const Amplitudes& s,
+                                                    double (&energy)[sums_count], Amplitudes& of_d,
+                                                    Amplitudes& of_s) const {
+    const double factor = elements_.data.task.weight * e.inverse;
     double contribution;  // the last of the energies is E(T)
     if constexpr (adapted) {
       Amplitudes both;
 #pragma unroll
-      for (int t = 0; t < 6; ++t) both.of[t] = 2.0 * d.of[t] + s.of[t];
+      for (int t = 0; t < targets; ++t) both.of[t] = 2.0 * d.of[t] + s.of[t];
       of_d = amplitudes(spin_adapted_left_seeds(six(both), factor));
-      seed = amplitudes(spin_adapted_left_seeds(six(d), factor * e.weight));
+      of_s = amplitudes(spin_adapted_left_seeds(six(d), factor * e.weight));
       const Numerators sum = spin_adapted_numerators(six(d), six(s), six(d));
       add_multiple(energy, e.weight * e.inverse, sum.all);
       add_multiple(energy + Energies::count, e.weight * e.inverse, sum.same);
       contribution = sum.all.values().back();
     } else {
       of_d.of[0] = spin_orbital_left_seed(2.0 * d.of[0] + s.of[0], factor);
-      seed.of[0] = spin_orbital_left_seed(d.of[0], factor * e.weight);
+      of_s.of[0] = spin_orbital_left_seed(d.of[0], factor * e.weight);
       const Energies sum = spin_orbital_energies(d.of[0] * d.of[0], s.of[0] * d.of[0]);
       add_multiple(energy, e.weight * e.inverse, sum);
       contribution = sum.values().back();
     }
-    if (e.has_seeds) write_images(particle, half, of_d);
     return denominator_seed(factor * e.weight * contribution, e.inverse);
   }
+
   /// Computes all elements of the lane.
   __device__ __forceinline__ void compute(double (&energy)[sums_count]) const {
+    const unsigned task = elements_.data.cta_tile.task;
+    const TaskSeeds& task_seeds = parameters_.derivatives.seeds[task];
+    const LaneImages images{task_seeds.image[lane_].bits, task_seeds.image[32 + lane_ % 4].bits};
+    const std::size_t first_block = std::size_t{task} * static_cast<unsigned>(parameters_.sets * 3 * terms);
+    const int block_of_lane = min(lane_, 3 * terms - 1);
     ByHole of_eps_holes;
 #pragma unroll 1
     for (int a = 0; a < Config::warp_tile_a; ++a) {
@@ -278,23 +302,31 @@ class Seeds
           const int n[3] = {a, b, c};
           const int particle[3] = {elements_.tile_particle(0, a), elements_.tile_particle(1, b),
                                    elements_.tile_particle(2, c)};
-          Amplitudes seed[2];
+          Amplitudes d[2] = {read(a, b, c, 0), read(a, b, c, 1)}, s[2] = {}, seed[2];
+#pragma unroll 1
+          for (int set = 0; set < parameters_.sets; ++set) {
+            add_singles<0>(set, n, particle, s);
+            add_singles<1>(set, n, particle, s);
+            add_singles<2>(set, n, particle, s);
+          }
           double of_x = 0.0;
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            const double of_element = compute_element(n, particle, half, energy, seed[half]);
+            const Element e = element(a, b, c, half);
+            if (e.weight == 0.0) d[half] = s[half] = {};  // beyond the end of a tile numbers have no meaning
+            Amplitudes of_d;
+            const double of_element = compute_element(e, d[half], s[half], energy, of_d, seed[half]);
+            write_images(task_seeds, images, particle, half, e.has_seeds, of_d);
             of_x += of_element;
 #pragma unroll
             for (int y = 0; y < 3; ++y) of_eps_holes.of[y][half] += of_element;
           }
 #pragma unroll 1
           for (int set = 0; set < parameters_.sets; ++set) {
-            ByHole of_ov[3];
-            add_disconnected<0>(set, n, particle, seed, of_ov[0]);
-            add_disconnected<1>(set, n, particle, seed, of_ov[1]);
-            add_disconnected<2>(set, n, particle, seed, of_ov[2]);
-#pragma unroll
-            for (int x = 0; x < 3; ++x) add_ov(set, x, particle[x], of_ov[x]);
+            const unsigned long long sums = parameters_.derivatives.vvoo[first_block + set * 3 * terms + block_of_lane];
+            add_of_particle<0>(set, n, particle, seed, sums);
+            add_of_particle<1>(set, n, particle, seed, sums);
+            add_of_particle<2>(set, n, particle, seed, sums);
           }
           const double of_c = warp_sum(of_x);
           if (lane_ == 0) add_energy(2, particle[2], -of_c);

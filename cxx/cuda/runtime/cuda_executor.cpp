@@ -6,15 +6,12 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <utility>
 
-#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
-#include "cxx/cuda/runtime/cuda_launch.hpp"
+#include "cxx/cuda/runtime/cuda_worker.hpp"
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/self_test.hpp"
@@ -24,7 +21,6 @@
 #include "cxx/cuda/schedule/device_leases.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_order.hpp"
-#include "cxx/plan/task_results.hpp"
 #include "cxx/triples/precision.hpp"
 
 namespace trifuse {
@@ -83,7 +79,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     if (has_derivatives()) with_room_for_sums = plan_derivatives(with_room_for_sums);
     sum_bytes_ = sum_bytes(problem_, with_room_for_sums, shapes);
     for (const Device& device : devices_) max_worker_bytes_ = std::max(max_worker_bytes_, worker_bytes(device));
-    workers_per_device_ = worker_count(least_budget_, max_worker_bytes_);
+    // A launch with derivatives takes so long that two workers keep the device busy.
+    workers_per_device_ = has_derivatives() ? 2 : worker_count(least_budget_, max_worker_bytes_);
     const OperandFormat& format = devices_.front().format();
     const auto that_fit = [&](const TileSpace& of, const OperandFormat& in) {
       return tiles_that_fit(problem_, of, in, least_budget_, workers_per_device_, max_worker_bytes_);
@@ -147,8 +144,6 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   std::shared_ptr<const DeviceReport> device_report() const override;
 
  private:
-  friend class CudaWorker;
-
   bool has_derivatives() const { return problem_.derivatives != Derivatives::none; }
   /// Leaves the best kernel that has seeds. A second kernel would need seeds of its own in memory.
   void keep_kernel_with_seeds(Device& device) const {
@@ -165,7 +160,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   /// Divides the memory of each device for derivatives: their sums, and the seeds of each worker. Returns `tiles`, cut
   /// until the seeds of a task fit.
   TileSpace plan_derivatives(const TileSpace& tiles) {
-    constexpr std::int64_t seed_part = 24, least_seeds = std::int64_t{1} << 30;
+    constexpr std::int64_t seed_part = 6, least_seeds = std::int64_t{1} << 30;
     const std::int64_t limit = least_budget_ / seed_part;
     TileSpace cut = tiles_with_room_for_seeds(problem_.formulation, tiles, limit);
     seed_bytes_ = std::max(largest_seed_bytes(problem_.formulation, cut), std::min(limit, least_seeds));
@@ -292,120 +287,13 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   std::vector<Device> devices_;
   std::unique_ptr<DeviceExchange> exchange_;  ///< the exchange with other ranks
   mutable std::atomic<std::size_t> workers_made_{0};
-  mutable std::mutex report_mutex_;
-  mutable DeviceReport report_;
-  mutable std::map<std::string, std::int64_t> cta_tiles_of_kernel_;
-};
-
-class CudaWorker final : public Executor::Worker {
- public:
-  CudaWorker(const CudaExecutorOfDevices& executor, const Device& device)
-      : executor_(executor),
-        device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
-        buffers_(executor.scratch_doubles(device)),
-        selector_(shapes_of(device.kernels)) {
-    for (const Kernel* kernel : device.kernels) {
-      launches_.emplace_back(
-          device, *kernel, executor.problem_, executor.fine_.orbitals(),
-          has_backward() ? std::make_unique<BackwardLaunch>(*device.derivatives, executor.seed_bytes_) : nullptr);
-    }
-  }
-
-  void execute(std::span<const Task> tasks, const TaskResults& results) override {
-    try {
-      execute(tasks, results.energies);
-    } catch (const DeviceError& error) {
-      if (!has_backward()) throw;
-      throw Error(fmt::format("{} What this GPU had added to the derivatives is lost; start the run again.", error.what()));
-    }
-  }
-
-  double operations() const override { return operations_; }
-
- private:
-  struct Done {
-    std::int64_t launches = 0, cta_tiles = 0;
-  };
-
-  bool has_backward() const { return device_.derivatives != nullptr; }
-
-  /// As the public function. The derivatives stay on the device until CudaExecutorOfDevices::add_sums().
-  void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) {
-    TRIFUSE_CUDA(cudaSetDevice(device_.number));
-    std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    const double begin = wall_seconds();
-    const double waited_before = buffers_.seconds_waiting;
-    done_.assign(launches_.size(), Done{});
-    const std::size_t per_task = executor_.problem_.quotients.size();
-    for (std::size_t t = 0; t < tasks.size(); ++t) {
-      const auto energies_of_task = energies.subspan(t * per_task, per_task);
-      // All subtasks of a task use the same kernel. So their energies are added in the same order, whatever else is in
-      // the launch.
-      std::array<int, 3> extent{};
-      for (std::size_t q = 0; q < 3; ++q) {
-        extent[q] = static_cast<int>(executor_.coarse_[tasks[t].particles[q]].size);
-      }
-      const std::size_t kernel = selector_.best(extent);
-      if (!executor_.refined_) {
-        add_subtask(tasks[t], energies_of_task, kernel);
-        continue;
-      }
-      for (const Task& subtask :
-           refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, tasks[t])) {
-        add_subtask(subtask, energies_of_task, kernel);
-      }
-    }
-    for (std::size_t n = 0; n < launches_.size(); ++n) run(n);
-    const double waited = buffers_.seconds_waiting - waited_before;
-    const std::lock_guard lock(executor_.report_mutex_);
-    executor_.report_.seconds_waiting += waited;
-    executor_.report_.seconds_preparing += wall_seconds() - begin - waited;
-    for (std::size_t n = 0; n < launches_.size(); ++n) {
-      executor_.report_.launches += done_[n].launches;
-      executor_.cta_tiles_of_kernel_[launches_[n].kernel().name] += done_[n].cta_tiles;
-    }
-  }
-
-  /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
-  /// `energies`: [omega2]; the energies of the subtask are added to them.
-  void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
-    write_program(executor_.problem_, executor_.fine_, task, device_.format(), contractions_, program_);
-
-    if (has_backward())
-      write_backward_program(executor_.problem_, device_.derivatives->layout(), task, program_, device_.format(),
-                             contractions_, backward_);
-    const auto add = [&] {
-      return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_,
-                              has_backward() ? &backward_ : nullptr);
-    };
-    std::optional<double> operations = add();
-    if (!operations) {
-      run(n);
-      operations = add();
-    }
-    operations_ += operations.value();
-  }
-
-  void run(std::size_t n) {
-    if (launches_[n].empty()) return;
-    done_[n].cta_tiles += launches_[n].run(buffers_);
-    ++done_[n].launches;
-  }
-
-  const CudaExecutorOfDevices& executor_;
-  const Device& device_;
-  LaunchBuffers buffers_;
-  ShapeSelector selector_;
-  std::vector<PendingLaunch> launches_;  ///< [kernel] pending launches
-  std::vector<Done> done_;
-  ContractionList contractions_;
-  TaskProgram program_;
-  BackwardProgram backward_;
-  double operations_ = 0.0;
+  mutable WorkCounts counts_;
 };
 
 std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
-  return std::make_unique<CudaWorker>(*this, devices_[workers_made_++ % devices_.size()]);
+  const Device& device = devices_[workers_made_++ % devices_.size()];
+  return make_cuda_worker({problem_, coarse_, fine_, refined_, limit_, scratch_doubles(device), seed_bytes_, counts_},
+                          device);
 }
 
 std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,
@@ -429,11 +317,11 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
 }
 
 std::shared_ptr<const DeviceReport> CudaExecutorOfDevices::device_report() const {
-  const std::lock_guard lock(report_mutex_);
-  auto report = std::make_shared<DeviceReport>(report_);
+  const std::lock_guard lock(counts_.mutex);
+  auto report = std::make_shared<DeviceReport>(counts_.report);
   for (const Kernel* kernel : devices_.front().kernels) {
-    const auto found = cta_tiles_of_kernel_.find(kernel->name);
-    report->kernels.push_back({kernel->name, found == cta_tiles_of_kernel_.end() ? 0 : found->second});
+    const auto found = counts_.cta_tiles.find(kernel->name);
+    report->kernels.push_back({kernel->name, found == counts_.cta_tiles.end() ? 0 : found->second});
   }
   for (const Device& device : devices_) {
     try {

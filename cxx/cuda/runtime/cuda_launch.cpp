@@ -35,8 +35,7 @@ PendingLaunch::PendingLaunch(const Device& device, const Kernel& kernel, const P
     : device_(device), kernel_(kernel), problem_(problem), orbitals_(orbitals), backward_(std::move(backward)) {}
 
 std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                                         CtaTiling& tiling, std::int64_t max_bytes,
-                                         const BackwardProgram* backward) {
+                                         CtaTiling& tiling, std::int64_t max_bytes, const BackwardProgram* backward) {
   std::int64_t bytes = 0;
   new_names_.clear();
   const auto want = [&](const PanelName& name) {
@@ -117,8 +116,7 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
     const Lease lease{*device_.panels, names_};
     const Range range("launch");
     resolve(panels);
-    if (backward_ != nullptr)
-      backward_->resolve([&](const PanelName& name) { return panels[numbers_.at(name)]; });
+    if (backward_ != nullptr) backward_->resolve([&](const PanelName& name) { return panels[numbers_.at(name)]; });
     energies = run_program(program_, kernel_, problem_.formulation, energy_kind(problem_),
                            device_.properties.multiProcessorCount, parameters(), buffers, backward_.get());
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);

@@ -28,7 +28,8 @@ DeviceDerivatives::DeviceDerivatives(const PanelLayout& layout) : layout_(layout
 
 std::int64_t DeviceDerivatives::bytes(const Problem& problem, const TileSpace& tiles) {
   const std::int64_t orbitals = tiles.orbitals();
-  return (PanelLayout::required_doubles(problem, tiles) + orbitals + problem.disconnected_sets() * orbitals * orbitals) *
+  return (PanelLayout::required_doubles(problem, tiles) + orbitals +
+          problem.disconnected_sets() * orbitals * orbitals) *
          static_cast<std::int64_t>(sizeof(unsigned long long));
 }
 
@@ -89,9 +90,8 @@ void BackwardLaunch::add(const TaskData& task, const BackwardProgram& program) {
   std::copy(program.images.begin(), program.images.end(), std::begin(seeds.image));
   doubles_ += seed_doubles(task, program);
   for (const BackwardProgram::Vvoo& block : program.vvoo) {
-    VvooSum sum{block.out < 0 ? nullptr : sums_.operands() + block.out, {}};
-    std::copy(std::begin(block.stride), std::end(block.stride), std::begin(sum.stride));
-    vvoo_.push_back(sum);
+    const auto address = [&] { return reinterpret_cast<unsigned long long>(sums_.operands() + block.out); };
+    vvoo_.push_back(block.out < 0 ? 0 : address() | (block.swapped ? VvooSum::swapped : 0));
   }
   for (const BackwardProgram::Entry& entry : program.products) {
     BackwardProduct product = entry.shape;

@@ -67,12 +67,12 @@ class BackwardLaunch {
 
  private:
   const DeviceDerivatives& sums_;
-  DeviceArray<double> memory_;   ///< of the seeds
-  std::int64_t doubles_ = 0;     ///< of it that are used
+  DeviceArray<double> memory_;  ///< of the seeds
+  std::int64_t doubles_ = 0;    ///< of it that are used
   std::vector<TaskSeeds> seeds_;
-  std::vector<VvooSum> vvoo_;
+  std::vector<unsigned long long> vvoo_;  ///< see VvooSum
   std::vector<BackwardProduct> products_;
-  std::vector<PanelName> panels_;  ///< [product] the panel that is multiplied
+  std::vector<PanelName> panels_;                   ///< [product] the panel that is multiplied
   std::map<int, std::vector<BackwardTile>> tiles_;  ///< key: width
   const BackwardProduct* products_on_device_ = nullptr;
   std::map<int, const BackwardTile*> tiles_on_device_;

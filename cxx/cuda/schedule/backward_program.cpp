@@ -25,9 +25,8 @@ std::vector<Order> orders_of_equal(int equal) {
   return {orders.begin(), orders.end()};
 }
 
-/// Returns the sign of an order of three positions.
-double sign_of(const Order& order) {
-  return (order[1] - order[0] + 3) % 3 == 1 ? 1.0 : -1.0;
+bool is_odd(const Order& order) {
+  return (order[1] - order[0] + 3) % 3 != 1;
 }
 
 /// Returns the assignment in which particle particles[q] has the hole holes[assignments[target][q]].
@@ -43,15 +42,8 @@ void append_images(SpinFormulation formulation, const TaskData& task, int target
   const bool adapted = formulation == SpinFormulation::spin_adapted;
   for (const Order& particles : orders_of_equal(task.equal_particles)) {
     for (const Order& holes : orders_of_equal(task.equal_holes)) {
-      SeedImage image{};
-      image.target = static_cast<std::uint8_t>(place);
-      image.source = static_cast<std::uint8_t>(adapted ? source_of(target, particles, holes) : 0);
-      image.sign = adapted ? 1.0 : sign_of(particles) * sign_of(holes);
-      for (std::size_t q = 0; q < 3; ++q) {
-        image.particle[q] = static_cast<std::uint8_t>(particles[q]);
-        image.hole[q] = static_cast<std::uint8_t>(holes[q]);
-      }
-      images.push_back(image);
+      images.push_back(SeedImage::of(place, adapted ? source_of(target, particles, holes) : 0, particles, holes,
+                                     !adapted && is_odd(particles) != is_odd(holes)));
     }
   }
 }
@@ -119,9 +111,7 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
     if (!names.vvoo[n].used) continue;
     const PanelExtent* const extent = layout.find(names.vvoo[n].name.key);
     if (extent == nullptr) continue;
-    program.vvoo[n].out = extent->begin;
-    const Packing packing = packing_of(space, problem.formulation, names.vvoo[n].name, 1);
-    std::copy_n(packing.stride, 4, program.vvoo[n].stride);
+    program.vvoo[n] = {extent->begin, names.vvoo[n].name.swapped};
   }
 }
 
@@ -131,14 +121,19 @@ std::int64_t largest_seed_bytes(SpinFormulation formulation, const TileSpace& ti
 }
 
 TileSpace tiles_with_room_for_seeds(SpinFormulation formulation, const TileSpace& tiles, std::int64_t bytes) {
-  // The backward kernel computes multiples of 4 holes and of 8 particles.
-  constexpr std::array<TileSizes, 9> sizes = {
-      {{20, 40}, {16, 40}, {12, 40}, {12, 32}, {12, 24}, {8, 24}, {8, 16}, {4, 16}, {4, 8}}};
-  if (largest_seed_bytes(formulation, tiles) <= bytes) return tiles;
-  for (const auto& [holes, particles] : sizes) {
-    if (seed_bytes(formulation, holes, particles) <= bytes) return tiles.refined(holes, particles);
+  // The backward kernel computes multiples of 4 holes and of 8 particles. It is as fast with fewer particles, but not
+  // with fragments of zeros, so tiles of holes are cut last.
+  const TileSizes largest = largest_tiles(tiles);
+  for (const std::int64_t holes :
+       {largest.holes, std::int64_t{20}, std::int64_t{16}, std::int64_t{12}, std::int64_t{8}}) {
+    for (const std::int64_t particles :
+         {largest.particles, std::int64_t{40}, std::int64_t{32}, std::int64_t{24}, std::int64_t{16}}) {
+      if (holes > largest.holes || particles > largest.particles || seed_bytes(formulation, holes, particles) > bytes)
+        continue;
+      return TileSizes{holes, particles} == largest ? tiles : tiles.refined(holes, particles);
+    }
   }
-  return tiles.refined(sizes.back().holes, sizes.back().particles);
+  return tiles.refined(hole_group_size, backward_lone_particles);
 }
 
 int backward_width(const BackwardProduct& product) {
@@ -162,9 +157,10 @@ void append_backward_tiles(const BackwardProduct& product, std::uint32_t number,
     for (int y = 0; y < extent[1]; y += step[1])
       for (int x = 0; x < extent[0]; x += step[0])
         for (int k = product.begin / Fp64::k_tile_depth; k < last; k += width) {
-          tiles.push_back({number, static_cast<std::uint16_t>(k),
-                           {static_cast<std::uint16_t>(x), static_cast<std::uint16_t>(y),
-                            static_cast<std::uint16_t>(z)}});
+          tiles.push_back(
+              {number,
+               static_cast<std::uint16_t>(k),
+               {static_cast<std::uint16_t>(x), static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(z)}});
         }
 }
 

@@ -16,19 +16,19 @@ struct BackwardProgram {
   /// A BackwardProduct. `shape`: its members other than pointers; `factor` has no unit.
   struct Entry {
     BackwardProduct shape{};
-    int target = 0;       ///< number of the target among the seeds
-    PanelName panel{};    ///< the panel that is multiplied
+    int target = 0;        ///< number of the target among the seeds
+    PanelName panel{};     ///< the panel that is multiplied
     std::int64_t out = 0;  ///< offset of the other panel in the linear layout
   };
-  /// The integers of a vvoo block. `out`: offset in the linear layout; negative if the block vanishes.
+  /// The integers of a vvoo block, see VvooSum. `out`: offset in the linear layout; negative if the block vanishes.
   struct Vvoo {
     std::int64_t out = -1;
-    std::int64_t stride[4] = {};  ///< [position] see Packing
+    bool swapped = false;
   };
   int targets = 0;  ///< targets that have seeds
   std::vector<SeedImage> images;
   std::vector<Entry> products;
-  std::vector<Vvoo> vvoo;  ///< [set, vvoo block]
+  std::vector<Vvoo> vvoo;   ///< [set, vvoo block]
   double operations = 0.0;  ///< floating-point operations of all products
 };
 

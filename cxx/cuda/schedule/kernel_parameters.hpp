@@ -151,18 +151,18 @@ struct KernelParameters {
   const Quotient* quotients;  ///< [omega2]; of EnergyKind::quotients, which does not read `omega2`
   DeviceTables tables;
   DerivativeParameters derivatives;  ///< of EnergyKind::seeds
-  double* warp_sums;             ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
-  void* scratch;                 ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
-  std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch
-  std::uint32_t cta_tile_count;  ///< CTA tiles of the launch
-  std::int32_t orbitals;         ///< number of orbitals of the space, holes and particles
-  std::int32_t omega2_count;     ///< number of values in `omega2`, or of quotients
-  std::int32_t sets;             ///< number of sets of disconnected triples, see Problem::disconnected_sets()
-  std::int32_t left_sets;        ///< number of those that make up S; C3 has the set after them
-  std::int32_t sides;            ///< 1, or 2 if left and right amplitudes differ
-  std::int32_t targets;          ///< number of targets of each side, see targets_per_side()
-  std::int32_t vvoo_per_set;     ///< vvoo blocks of a task for each set
-  std::uint32_t product_sign;    ///< the sign bit 0x80000000 if products have signs (spin-orbital form), else 0
+  double* warp_sums;                 ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
+  void* scratch;                     ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
+  std::uint32_t* next_cta_tile;      ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch
+  std::uint32_t cta_tile_count;      ///< CTA tiles of the launch
+  std::int32_t orbitals;             ///< number of orbitals of the space, holes and particles
+  std::int32_t omega2_count;         ///< number of values in `omega2`, or of quotients
+  std::int32_t sets;                 ///< number of sets of disconnected triples, see Problem::disconnected_sets()
+  std::int32_t left_sets;            ///< number of those that make up S; C3 has the set after them
+  std::int32_t sides;                ///< 1, or 2 if left and right amplitudes differ
+  std::int32_t targets;              ///< number of targets of each side, see targets_per_side()
+  std::int32_t vvoo_per_set;         ///< vvoo blocks of a task for each set
+  std::uint32_t product_sign;        ///< the sign bit 0x80000000 if products have signs (spin-orbital form), else 0
 };
 
 }

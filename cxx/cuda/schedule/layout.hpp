@@ -89,8 +89,8 @@ struct Fp64 : SingleFragments {
   static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k, [[maybe_unused]] int slice) {
     return (k / 4 * 32 + place_of_lane(row % 8 * 4 + k % 4)) * 2 + row / 8;
   }
-  /// Returns the offset of (k, column) in the k-tile of a fragment of B: [k / 8, place of the lane, k % 8 / 4] with lane
-  /// = 4 column + k % 4.
+  /// Returns the offset of (k, column) in the k-tile of a fragment of B: [k / 8, place of the lane, k % 8 / 4] with
+  /// lane = 4 column + k % 4.
   static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column, [[maybe_unused]] int slice) {
     return (k / k_step * 32 + place_of_lane(column * 4 + k % 4)) * 2 + k % k_step / 4;
   }
