@@ -14,6 +14,7 @@
 #include "cxx/report/report.hpp"
 #include "drivers/command_environment.hpp"
 #include "drivers/commands.hpp"
+#include "drivers/derivatives_file.hpp"
 #include "drivers/outputs.hpp"
 #include "drivers/progress.hpp"
 #include "drivers/same_options.hpp"
@@ -41,7 +42,7 @@ void stop_at_once(int) {
 struct RunCommand {
   SourceOptions source;
   CalculationFlags flags;
-  std::string json;
+  std::string json, derivatives, derivatives_of = "all";
   bool quiet = false, overwrite = false;
 
   /// `command`: the parsed command line. `communicator`: the ranks of the job; null for a single process.
@@ -52,6 +53,7 @@ struct RunCommand {
     const double begin = wall_seconds();
     Outputs outputs(overwrite);
     std::optional<ReportFile> json_file;
+    std::optional<DerivativesFile> derivatives_file;
     std::unique_ptr<TileSource> right, left;
     CalculationOptions options;
     run_collectively(communicator, [&] {
@@ -60,7 +62,10 @@ struct RunCommand {
       source.protect_in(outputs);
       outputs.protect_input(flags.left);
       outputs.protect_journal(options.journal);
+      if (!derivatives.empty())
+        options.derivatives = derivatives_of == "t" ? Derivatives::amplitudes : Derivatives::all;
       json_file.emplace(outputs, speaks ? json : "", "run");
+      derivatives_file.emplace(outputs, speaks ? derivatives : "");
       right = source.open(flags.left);
       outputs.protect_inputs(*right);
       if (flags.left.empty()) return;
@@ -70,7 +75,7 @@ struct RunCommand {
     JobOptions job;
     job.calculation = options;
     job.begin = begin;
-    Watch watch(*this, *json_file);
+    Watch watch(*this, *json_file, *derivatives_file);
     static_cast<void>(run_job({.source = right.get()}, {.source = left.get()}, job, communicator, watch));
   }
 
@@ -81,9 +86,10 @@ struct RunCommand {
   /// Shows the user what happens.
   class Watch final : public JobWatch {
    public:
-    Watch(const RunCommand& command, ReportFile& json_file)
+    Watch(const RunCommand& command, ReportFile& json_file, DerivativesFile& derivatives_file)
         : command_(command),
           json_file_(json_file),
+          derivatives_file_(derivatives_file),
           silent_(command.prints_only_report() || command.quiet || !speaks),
           progress_(silent_) {}
 
@@ -105,12 +111,15 @@ struct RunCommand {
     }
     void finished(const FinishedJob& job) override {
       progress_.finish();
-      if (speaks) command_.report(job, json_file_);
+      if (!speaks) return;
+      command_.report(job, json_file_);
+      derivatives_file_.write(job.result);
     }
 
    private:
     const RunCommand& command_;
     ReportFile& json_file_;
+    DerivativesFile& derivatives_file_;
     const bool silent_;
     Progress progress_;
   };
@@ -142,6 +151,11 @@ void add_run(CLI::App& app, Communicator* communicator) {
   command->flags.add_to(*run, true);
   run->add_option("--json", command->json,
                   "Write energies, settings and timings to this JSON file; - is standard output");
+  run->add_option("--derivatives", command->derivatives,
+                  "Write derivatives of E(T) by the arrays of the input to this HDF5 file; on CPU cores");
+  run->add_option("--derivatives-of", command->derivatives_of, "by the amplitudes and small arrays (t), or by all")
+      ->check(CLI::IsMember({"t", "all"}))
+      ->capture_default_str();
   run->add_flag("-q,--quiet", command->quiet, "Print only energies, time and memory; with --json print nothing");
   add_overwrite(*run, command->overwrite);
   run->footer(

@@ -364,7 +364,8 @@ enum { TRIFUSE_NAME_LENGTH = 64 };
 /* Copies the name and the shape of derivatives. They are those of the array: "t2", "ovvv_aabb"; "fock_ov", "fock_ov_a",
  * "fock_ov_b" [i,a] for f_ov; "omega2", one number. Names of left amplitudes begin with "left/". Arrays are not packed.
  *
- * index: 0 to trifuse_derivative_count - 1. name: name[TRIFUSE_NAME_LENGTH], null-terminated. rank: number of axes, 0 to
+ * index: 0 to trifuse_derivative_count - 1. name: name[TRIFUSE_NAME_LENGTH], null-terminated. rank: number of axes, 0
+ * to
  * 4. shape: shape[4], extents in C order. Each pointer may be null. */
 void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* name,
                             int64_t* rank, int64_t* shape);

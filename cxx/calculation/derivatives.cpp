@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cxx/base/error.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/panel_adjoint.hpp"
 #include "tce_tiles/dense/dense_adjoint.hpp"
@@ -26,31 +27,34 @@ const DenseInput& input_of(const TileSource& source) {
   return *dense_input_of(source);
 }
 
-std::string name_of_fock(OrbitalClass holes, bool restricted) {
-  return restricted ? "fock_ov" : spin_of(holes) == Spin::alpha ? "fock_ov_a" : "fock_ov_b";
+std::string name_of_fock(Spin spin, bool restricted) {
+  return restricted ? "fock_ov" : spin == Spin::alpha ? "fock_ov_a" : "fock_ov_b";
 }
 
 /// Makes the derivatives of one problem.
 class Maker {
  public:
   Maker(const Problem& problem, const PanelLayout& layout, std::vector<std::vector<std::int64_t>>& sums, int threads)
-      : problem_(problem), layout_(layout), sums_(sums), threads_(threads), input_(input_of(*problem.right)) {}
+      : problem_(problem), layout_(layout), sums_(sums), threads_(threads), restricted_(layout.tiles().restricted()) {}
 
   std::map<std::string, DerivativeArray> make() {
     using Kinds = std::vector<ArrayKind>;
     const Kinds kinds = problem_.derivatives == Derivatives::all
                             ? Kinds{ArrayKind::t2, ArrayKind::ovov, ArrayKind::ovvv, ArrayKind::ovoo}
                             : Kinds{ArrayKind::t2, ArrayKind::ovov};
-    add_arrays_of(*problem_.right, kinds, "");
-    if (problem_.left != nullptr) add_arrays_of(*problem_.left, {ArrayKind::t2}, of_left_side);
-    sums_[DerivativeSums::operands] = {};
+    DenseAdjoint right = arrays_of(*problem_.right, kinds);
+    std::optional<DenseAdjoint> left;
+    if (problem_.left != nullptr) left.emplace(arrays_of(*problem_.left, {ArrayKind::t2}));
+    sums_[DerivativeSums::operands] = {};  // its memory may be needed for the arrays
+    take(right, "");
+    if (left) take(*left, of_left_side);
     add_ov_tensors();
     add_energies();
     return std::move(made_);
   }
 
  private:
-  void add_arrays_of(const TileSource& source, const std::vector<ArrayKind>& kinds, const std::string& prefix) {
+  DenseAdjoint arrays_of(const TileSource& source, const std::vector<ArrayKind>& kinds) const {
     DenseAdjoint arrays(input_of(source), layout_.tiles(), kinds);
     for (const PanelBlocks::Use& use : PanelBlocks(layout_).uses(problem_)) {
       if (use.source != &source) continue;
@@ -59,29 +63,28 @@ class Maker {
                       arrays.add(use.tensor, tiles, block);
                     });
     }
-    for (auto& [name, array] : arrays.take(unit_of_operands)) made_[prefix + name] = std::move(array);
+    return arrays;
+  }
+  void take(DenseAdjoint& arrays, const std::string& prefix) {
+    for (auto& [name, array] : arrays.take(unit_of_operands, threads_)) made_[prefix + name] = std::move(array);
   }
 
-  /// Adds the values of an array [hole, particle] over all orbitals, multiplied by `factor`, to the arrays [i,a] of the
-  /// spins.
+  /// Adds an array [hole, particle] over all orbitals, multiplied by `factor`, to the arrays [i,a] of the spins.
   template <typename Name>
   void add_ov(const std::vector<std::int64_t>& sums, double factor, Name name) {
     const TileSpace& space = layout_.tiles();
     const auto orbitals = static_cast<std::size_t>(space.orbitals());
+    for (const Spin spin : {Spin::alpha, Spin::beta})
+      add_array(name(spin), {space.orbitals(hole_class(spin)), space.orbitals(particle_class(spin))});
     for (int h = 0; h < space.hole_tiles(); ++h) {
       for (int p = space.hole_tiles(); p < space.size(); ++p) {
         if (space[h].spin() != space[p].spin()) continue;
-        const std::int64_t particles = space.orbitals(space[p].orbital_class);
-        DerivativeArray& array = made_[name(space[h].orbital_class)];
-        if (array.values.empty()) {
-          array.shape = {space.orbitals(space[h].orbital_class), particles};
-          array.values.resize(static_cast<std::size_t>(array.shape[0] * array.shape[1]));
-        }
+        DerivativeArray& array = made_.at(name(space[h].spin()));
         for (std::int64_t i = 0; i < space[h].size; ++i) {
           for (std::int64_t a = 0; a < space[p].size; ++a) {
             const auto from = static_cast<std::size_t>(space[h].offset + i) * orbitals +
                               static_cast<std::size_t>(space[p].offset + a);
-            const std::int64_t to = (space.offset_in_class(h) + i) * particles + space.offset_in_class(p) + a;
+            const std::int64_t to = (space.offset_in_class(h) + i) * array.shape[1] + space.offset_in_class(p) + a;
             array.values[static_cast<std::size_t>(to)] += factor * static_cast<double>(sums[from]);
           }
         }
@@ -90,13 +93,11 @@ class Maker {
   }
 
   void add_ov_tensors() {
-    const bool restricted = input_.header.restricted;
     for (int set = 0; set < problem_.left_sets(); ++set) {
       const DisconnectedSet& of = problem_.disconnected_set(set).set;
-      const auto name = [&](OrbitalClass holes) {
-        if (of.ov == OvTensor::f_ov) return name_of_fock(holes, restricted);
-        return (problem_.left != nullptr ? of_left_side : "") +
-               array_spec(ArrayKind::t1, restricted, spin_of(holes), spin_of(holes)).name;
+      const auto name = [&](Spin spin) {
+        if (of.ov == OvTensor::f_ov) return name_of_fock(spin, restricted_);
+        return (problem_.left != nullptr ? of_left_side : "") + array_spec(ArrayKind::t1, restricted_, spin, spin).name;
       };
       // dE/dX = weight dE/d(weight X)
       add_ov(sums_[DerivativeSums::ov_tensor(static_cast<std::size_t>(set))], unit_of_operands * of.weight, name);
@@ -105,11 +106,10 @@ class Maker {
 
   void add_energies() {
     const TileSpace& space = layout_.tiles();
-    const bool restricted = input_.header.restricted;
+    const auto name = [&](OrbitalClass c) { return class_dataset("eps", c, restricted_); };
+    for (const OrbitalClass c : orbital_classes) add_array(name(c), {space.orbitals(c)});
     for (int t = 0; t < space.size(); ++t) {
-      DerivativeArray& array = made_[class_dataset("eps", space[t].orbital_class, restricted)];
-      array.shape = {space.orbitals(space[t].orbital_class)};
-      array.values.resize(static_cast<std::size_t>(array.shape[0]));
+      DerivativeArray& array = made_.at(name(space[t].orbital_class));
       for (std::int64_t p = 0; p < space[t].size; ++p) {
         array.values[static_cast<std::size_t>(space.offset_in_class(t) + p)] +=
             unit_of_energies *
@@ -119,11 +119,18 @@ class Maker {
     made_["omega2"] = {{}, {unit_of_energies * static_cast<double>(sums_[DerivativeSums::omega2].front())}};
   }
 
+  /// Makes an array of zeros, unless it is there. The spins of a restricted reference have the same arrays.
+  void add_array(const std::string& name, const std::vector<std::int64_t>& shape) {
+    std::size_t size = 1;
+    for (const std::int64_t extent : shape) size *= static_cast<std::size_t>(extent);
+    made_.try_emplace(name, DerivativeArray{shape, std::vector<double>(size)});
+  }
+
   const Problem& problem_;
   const PanelLayout& layout_;
   std::vector<std::vector<std::int64_t>>& sums_;
   const int threads_;
-  const DenseInput& input_;
+  const bool restricted_;
   std::map<std::string, DerivativeArray> made_;
 };
 
@@ -140,7 +147,7 @@ struct InnerProduct {
   }
 };
 
-InnerProduct product_of(std::span<const double> derivative, std::span<const double> operand) {
+InnerProduct times_operand(std::span<const double> derivative, std::span<const double> operand) {
   InnerProduct product;
   for (std::size_t n = 0; n < derivative.size(); ++n) {
     product.sum += derivative[n] * operand[n];
@@ -150,24 +157,29 @@ InnerProduct product_of(std::span<const double> derivative, std::span<const doub
 }
 
 /// Multiplies a derivative by the array of an input, in boxes of one value of the first index.
-InnerProduct product_of(const NamedDerivative& derivative, const DenseArray& array) {
+InnerProduct times_operand(const NamedDerivative& derivative, const DenseArray& array, int threads) {
   const std::vector<std::int64_t>& shape = derivative.shape;
-  std::vector<std::int64_t> offset(shape.size(), 0), count = shape;
-  count[0] = 1;
-  const std::size_t box = shape[0] == 0 ? 0 : derivative.values.size() / static_cast<std::size_t>(shape[0]);
-  std::vector<double> values(box);
-  InnerProduct product;
-  for (; offset[0] < shape[0]; ++offset[0]) {
+  if (derivative.values.empty()) return {};
+  const std::size_t box = derivative.values.size() / static_cast<std::size_t>(shape[0]);
+  std::vector<InnerProduct> products(static_cast<std::size_t>(shape[0]));
+  share_among_threads<std::vector<double>>(products.size(), threads, [&](std::size_t n, std::vector<double>& values) {
+    std::vector<std::int64_t> offset(shape.size(), 0), count = shape;
+    offset[0] = static_cast<std::int64_t>(n);
+    count[0] = 1;
+    values.resize(box);
     array.read(offset, count, values);
-    product += product_of(std::span(derivative.values).subspan(static_cast<std::size_t>(offset[0]) * box, box), values);
-  }
-  return product;
+    products[n] = times_operand(std::span(derivative.values).subspan(n * box, box), values);
+  });
+  InnerProduct sum;
+  for (const InnerProduct& product : products) sum += product;
+  return sum;
 }
 
 /// Adds up products of derivatives and operands by kinds of arrays.
 class InnerProducts {
  public:
-  InnerProducts(const Problem& problem, std::span<const NamedDerivative> derivatives) : problem_(problem) {
+  InnerProducts(const Problem& problem, std::span<const NamedDerivative> derivatives, int threads)
+      : problem_(problem), threads_(threads) {
     for (const NamedDerivative& derivative : derivatives) add(derivative);
   }
   /// `name`: the beginning of the names of arrays, for both sides.
@@ -185,12 +197,12 @@ class InnerProducts {
     std::string kind = array.substr(array.starts_with("asym_") ? 5 : 0);
     kind = kind.starts_with("fock_ov") ? "fock_ov" : kind.substr(0, kind.find('_'));
     if (kind == "omega2") {
-      products_["eps"] += product_of(derivative.values, std::array{problem_.quotients.front().omega2});
+      products_["eps"] += times_operand(derivative.values, std::array{problem_.quotients.front().omega2});
     } else if (kind == "fock_ov") {
       products_[kind] +=
-          product_of(derivative.values, fock_ov(input, array.ends_with("_b") ? Spin::beta : Spin::alpha));
+          times_operand(derivative.values, fock_ov(input, array.ends_with("_b") ? Spin::beta : Spin::alpha));
     } else {
-      products_[kind] += product_of(derivative, *input.arrays->array(array));
+      products_[kind] += times_operand(derivative, *input.arrays->array(array), threads_);
     }
   }
   static std::vector<double> fock_ov(const DenseInput& input, Spin spin) {
@@ -202,6 +214,7 @@ class InnerProducts {
   }
 
   const Problem& problem_;
+  const int threads_;
   std::map<std::string, InnerProduct> products_;
 };
 
@@ -212,9 +225,10 @@ void expect_sum(const char* what, const InnerProduct& product, double expected) 
   const double limit = absolute + relative * (product.magnitude + std::abs(expected));
   if (std::abs(product.sum - expected) <= limit) return;
   throw Error(fmt::format(
-      "The derivatives contradict the energies: the sum over {} is {:.12g} instead of {:.12g} hartree. They "
-      "are not used; please report this as a bug of Trifuse.",
-      what, product.sum, expected));
+      "The derivatives contradict the energies: the sum over {} is {:.12g} instead of {:.12g} hartree, so no "
+      "derivatives are returned. Some are too large (above {:.0f}) if the arrays are not those of a molecule; "
+      "otherwise please report this as a bug of Trifuse.",
+      what, product.sum, expected, 0x1p63 * unit_of_operands));
 }
 
 }
@@ -249,9 +263,11 @@ std::vector<NamedDerivative> make_derivatives(const Problem& problem, const Pane
   return derivatives;
 }
 
-void check_derivatives(const Problem& problem, std::span<const NamedDerivative> derivatives, const Energies& energy) {
-  const InnerProducts products(problem, derivatives);
-  const double singles = energy.e_paren_t - energy.e_bracket_t, doubles = energy.e_bracket_t + energy.e_paren_t;
+void check_derivatives(const Problem& problem, std::span<const NamedDerivative> derivatives, const Energies& energy,
+                       int threads) {
+  const InnerProducts products(problem, derivatives, threads);
+  const auto [connected, whole] = energy.values();
+  const double singles = whole - connected, doubles = connected + whole;
   InnerProduct ov = products.of("t1");
   ov += products.of("fock_ov");
   if (problem.derivatives == Derivatives::all) {
@@ -262,11 +278,11 @@ void check_derivatives(const Problem& problem, std::span<const NamedDerivative> 
   expect_sum("t2", products.of("t2") - products.of("fock_ov"), doubles);
   expect_sum("t1 and f_ov", ov, singles);
   expect_sum("ovov", products.of("ovov") - products.of("t1"), 0.0);
-  expect_sum("the orbital energies", products.of("eps"), -energy.e_paren_t);
+  expect_sum("the orbital energies", products.of("eps"), -whole);
   InnerProduct shift;
   for (const NamedDerivative& derivative : derivatives) {
     if (!derivative.name.starts_with("eps")) continue;
-    shift += product_of(derivative.values, std::vector<double>(derivative.values.size(), 1.0));
+    shift += times_operand(derivative.values, std::vector<double>(derivative.values.size(), 1.0));
   }
   expect_sum("a shift of all orbital energies", shift, 0.0);
 }

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cxx/triples/derivatives.hpp"
 #include "cxx/triples/precision.hpp"
 #include "cxx/triples/task.hpp"
 

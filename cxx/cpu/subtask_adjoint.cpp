@@ -11,7 +11,7 @@ namespace trifuse {
 
 namespace {
 
-std::size_t at(int position) {
+std::size_t index_of(int position) {
   return static_cast<std::size_t>(position);
 }
 
@@ -23,7 +23,7 @@ std::int64_t small_doubles(const Problem& problem, const TileSpace& tiles) {
 }
 
 /// Returns the doubles for the derivatives by one panel.
-std::int64_t panel_doubles(const TileSpace& tiles) {
+std::int64_t doubles_of_panel(const TileSpace& tiles) {
   std::int64_t contracted = 0;
   for (const Spin spin : {Spin::alpha, Spin::beta}) {
     for (int irrep = 0; irrep < 8; ++irrep)
@@ -34,17 +34,23 @@ std::int64_t panel_doubles(const TileSpace& tiles) {
 }
 
 /// The columns of a panel.
-struct Columns {
+struct PanelColumns {
   std::int64_t begin, count;
 };
 
 /// Returns the columns whose derivatives are wanted: the amplitudes, or all.
-Columns wanted_columns(const Problem& problem, const PanelParts& panels, const PanelKey& key,
-                       const ContractedExtent& contracted) {
+PanelColumns wanted_columns(const Problem& problem, const PanelParts& panels, const PanelKey& key,
+                            const ContractedExtent& contracted) {
   if (problem.derivatives == Derivatives::all) return {0, contracted.total()};
   const PanelRows rows = panels.rows_of(key);
   const std::int64_t begin = rows.amplitude_part(key.kind) - rows.begin;
   return {begin, key.kind == PanelKind::left ? contracted.particles : contracted.holes};
+}
+
+/// Returns columns that contain `wanted`, if possible a multiple of 8, for which kernels of BLAS are fastest.
+PanelColumns fast_columns(const PanelColumns& wanted, std::int64_t all) {
+  const std::int64_t count = std::min(row_length(wanted.count), all);
+  return {std::min(wanted.begin, all - count), count};
 }
 
 }
@@ -54,10 +60,10 @@ SubtaskAdjoint::SubtaskAdjoint(const Problem& problem, const PanelParts& panels)
       panels_(panels),
       space_(panels.tiles()),
       small_(static_cast<std::size_t>(small_doubles(problem, space_))),
-      panel_(static_cast<std::size_t>(panel_doubles(space_))) {}
+      panel_(static_cast<std::size_t>(doubles_of_panel(space_))) {}
 
 std::int64_t SubtaskAdjoint::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
-  return small_doubles(problem, tiles) + panel_doubles(tiles);
+  return small_doubles(problem, tiles) + doubles_of_panel(tiles);
 }
 
 void SubtaskAdjoint::add(const FinishedSubtask& subtask, TaskSums& sums) {
@@ -82,8 +88,9 @@ void SubtaskAdjoint::prepare_seeds(const FinishedSubtask& subtask) {
   for (const SinglesTerm& term : subtask.input.singles) {
     const auto [p1, p2] = term.vvoo_particles;
     const auto [h1, h2] = term.vvoo_holes;
-    const std::int64_t ov = extent[at(3 + term.hole)] * row_length(extent[at(term.particle)]),
-                       vvoo = extent[at(3 + h1)] * extent[at(3 + h2)] * extent[at(p1)] * row_length(extent[at(p2)]);
+    const std::int64_t ov = extent[index_of(3 + term.hole)] * row_length(extent[index_of(term.particle)]),
+                       vvoo = extent[index_of(3 + h1)] * extent[index_of(3 + h2)] * extent[index_of(p1)] *
+                              row_length(extent[index_of(p2)]);
     double* const ov_sum = take(ov);
     output_.singles.push_back({ov_sum, take(vvoo)});
   }
@@ -106,15 +113,15 @@ void SubtaskAdjoint::add_small_sums(const FinishedSubtask& subtask, TaskSums& su
   const auto orbitals = static_cast<std::size_t>(space_.orbitals());
   for (std::size_t n = 0; n < subtask.singles.size(); ++n) {
     const auto& [term, set] = subtask.singles[n];
-    const auto particles = static_cast<std::size_t>(extent[at(term->particle)]),
-               last = static_cast<std::size_t>(extent[at(term->vvoo_particles[1])]);
-    for (std::int64_t h = 0; h < extent[at(3 + term->hole)]; ++h) {
-      const std::size_t hole = offset(at(3 + term->hole)) + static_cast<std::size_t>(h);
-      const double* const row = output_.singles[n].ov_tensor + h * row_length(extent[at(term->particle)]);
-      sums.add(DerivativeSums::ov_tensor(set), hole * orbitals + offset(at(term->particle)), {row, particles});
+    const auto particles = static_cast<std::size_t>(extent[index_of(term->particle)]),
+               last = static_cast<std::size_t>(extent[index_of(term->vvoo_particles[1])]);
+    for (std::int64_t h = 0; h < extent[index_of(3 + term->hole)]; ++h) {
+      const std::size_t hole = offset(index_of(3 + term->hole)) + static_cast<std::size_t>(h);
+      const double* const row = output_.singles[n].ov_tensor + h * row_length(extent[index_of(term->particle)]);
+      sums.add(DerivativeSums::ov_tensor(set), hole * orbitals + offset(index_of(term->particle)), {row, particles});
     }
     panels_.for_each_vvoo_row(set, term->vvoo_tiles(task), [&](std::int64_t row, std::int64_t position) {
-      const double* const from = output_.singles[n].vvoo + row * row_length(extent[at(term->vvoo_particles[1])]);
+      const double* const from = output_.singles[n].vvoo + row * row_length(extent[index_of(term->vvoo_particles[1])]);
       sums.add(DerivativeSums::operands, static_cast<std::size_t>(position), {from, last});
     });
   }
@@ -134,7 +141,7 @@ void SubtaskAdjoint::return_to_source(const FinishedSubtask& subtask, const Equi
     to[q] = subtask.stride[static_cast<std::size_t>(found - equivalent.slot.begin())];
   }
   const auto& targets = side == Side::left ? subtask.left : subtask.right;
-  scatter(targets[at(equivalent.target)], n, from, to, 1.0, false, targets[at(equivalent.source)]);
+  scatter(targets[index_of(equivalent.target)], n, from, to, 1.0, false, targets[index_of(equivalent.source)]);
 }
 
 void SubtaskAdjoint::multiply(const FinishedSubtask& subtask, const Product& product, Side side, TaskSums& sums) {
@@ -154,7 +161,7 @@ void SubtaskAdjoint::multiply(const FinishedSubtask& subtask, const Product& pro
       from[q] = stride[order[q]];
       to[q] = dense[order[q]];
     }
-    scatter(targets[at(destination.target)], n, from, to, destination.sign, assign, subtask.product);
+    scatter(targets[index_of(destination.target)], n, from, to, destination.sign, assign, subtask.product);
     assign = false;
   }
   multiply_panel(*found, PanelKey::left(product.left, side), subtask.product, sums);
@@ -165,14 +172,16 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
                                     TaskSums& sums) {
   const bool left = key.kind == PanelKind::left, is_a = left == found.left_is_a;
   const ContractedExtent contracted = panels_.contracted(key);
-  const auto [begin, count] = wanted_columns(problem_, panels_, key, contracted);
-  if (count == 0) return;
+  const PanelColumns wanted = wanted_columns(problem_, panels_, key, contracted);
+  if (wanted.count == 0) return;
+  const auto [begin, count] = fast_columns(wanted, contracted.total());
   // Seeds are c[n,m]. The derivative by a[m,x] is sum_n c[n,m] b[n,x], that by b[n,x] is sum_m c[n,m] a[m,x].
   const std::int64_t rows = is_a ? found.m : found.n, summed = is_a ? found.n : found.m;
   const double* const other = (is_a ? found.b : found.a) + begin;
   trifuse::multiply(is_a, false, rows, count, summed, 1.0, seeds, found.m, other,
                     is_a ? found.b_stride : found.a_stride, 0.0, panel_.data(), count);
   operations_ += 2.0 * static_cast<double>(rows) * static_cast<double>(count) * static_cast<double>(summed);
+  const double* const first = panel_.data() + wanted.begin - begin;
   const bool reversed = !left && found.reversed;
   const std::int64_t p = space_[key.tiles[0]].size, pp = space_[key.tiles[1]].size;
   panels_.for_each_row(key, [&](std::int64_t row, std::int64_t position) {
@@ -180,8 +189,8 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
       const std::int64_t p3 = row % pp, p2 = row / pp % p, h3 = row / pp / p;
       row = p2 + p * (p3 + pp * h3);
     }
-    sums.add(DerivativeSums::operands, static_cast<std::size_t>(position + begin),
-             {panel_.data() + row * count, static_cast<std::size_t>(count)});
+    sums.add(DerivativeSums::operands, static_cast<std::size_t>(position + wanted.begin),
+             {first + row * count, static_cast<std::size_t>(wanted.count)});
   });
 }
 

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cxx/triples/derivatives.hpp"
 #include "cxx/triples/method.hpp"
 #include "cxx/triples/quotient.hpp"
 #include "cxx/triples/task.hpp"

@@ -24,6 +24,13 @@ inline SpinFormulation default_formulation(const TileSpace& orbitals) {
   return orbitals.restricted() ? SpinFormulation::spin_adapted : SpinFormulation::spin_orbital;
 }
 
+/// The derivatives of E(T) that a run computes besides its energies.
+enum class Derivatives : std::uint8_t {
+  none,
+  amplitudes,  ///< by t1, t2, f_ov, <pp||hh>, the orbital energies and omega2
+  all,         ///< also by <pp||hp> and <hp||hh>: twice the matrix products
+};
+
 /// Spins of the three excited electrons, a = alpha, b = beta.
 enum class SpinCase : std::uint8_t { aaa, aab, abb, bbb };
 

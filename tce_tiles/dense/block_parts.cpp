@@ -9,9 +9,9 @@ namespace {
 /// An integral (pq|rs). Each number is the position of an index of the integral in the tiles of the block.
 using Mulliken = std::array<std::size_t, 4>;
 
-class Parts {
+class BlockPartsOf {
  public:
-  Parts(const TileSpace& space, const std::array<int, 4>& tiles) : space_(space), tiles_(tiles) {}
+  BlockPartsOf(const TileSpace& space, const std::array<int, 4>& tiles) : space_(space), tiles_(tiles) {}
 
   Space space(std::size_t k) const { return space_[tiles_[k]].space(); }
   Spin spin(std::size_t k) const { return space_[tiles_[k]].spin(); }
@@ -54,7 +54,7 @@ class Parts {
 }
 
 std::vector<BlockPart> parts_of_t2(const TileSpace& space, const std::array<int, 4>& tiles) {
-  const Parts of(space, tiles);
+  const BlockPartsOf of(space, tiles);
   std::vector<BlockPart> parts = {of.part(ArrayKind::t2, 0, 1, {2, 3, 0, 1}, 1.0)};
   // For equal spins of a closed shell, t_ij^ab = t2[i,j,a,b] - t2[j,i,a,b], where t2 are the opposite-spin amplitudes.
   if (space.restricted() && of.spin(0) == of.spin(1)) parts.push_back(of.part(ArrayKind::t2, 0, 1, {3, 2, 0, 1}, -1.0));
@@ -64,7 +64,7 @@ std::vector<BlockPart> parts_of_t2(const TileSpace& space, const std::array<int,
 std::vector<BlockPart> parts_of_v2(const TileSpace& space, const std::array<int, 4>& tiles,
                                    const std::function<bool(ArrayKind kind, Spin spin)>& antisymmetrised) {
   constexpr std::size_t g3 = 0, g4 = 1, g1 = 2, g2 = 3;
-  const Parts of(space, tiles);
+  const BlockPartsOf of(space, tiles);
   std::vector<BlockPart> parts;
   if (of.spin(g3) == of.spin(g1)) parts.push_back(of.integral({g3, g1, g4, g2}, 1.0));
   if (of.spin(g3) != of.spin(g2)) return parts;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cxx/base/copy_box.hpp"
+#include "cxx/base/share_among_threads.hpp"
 #include "tce_tiles/dense/block_parts.hpp"
 
 namespace trifuse {
@@ -46,23 +47,28 @@ std::vector<Exchange> symmetry_of(const ArraySpec& spec, bool restricted) {
 }
 
 void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
-                         std::vector<double>& values) {
+                         std::vector<double>& values, int threads) {
   const std::array<std::int64_t, 4> stride = strides_of(shape);
   for (const auto& [axes, sign] : symmetry_of(spec, restricted)) {
     std::array<std::int64_t, 4> other{};
     for (std::size_t d = 0; d < 4; ++d) other[d] = stride[axes[d]];
-    std::size_t at = 0;
-    for (std::int64_t w = 0; w < shape[0]; ++w)
+    // Each exchange is its own inverse, so that the images are pairs. The thread of the first of them changes both.
+    share_in_turns(static_cast<std::size_t>(shape[0]), threads, [&, of_sign = sign](std::size_t first) {
+      const auto w = static_cast<std::int64_t>(first);
+      std::int64_t at = w * stride[0];
       for (std::int64_t x = 0; x < shape[1]; ++x)
-        for (std::int64_t y = 0; y < shape[2]; ++y)
+        for (std::int64_t y = 0; y < shape[2]; ++y) {
+          const std::int64_t row = w * other[0] + x * other[1] + y * other[2];
           for (std::int64_t z = 0; z < shape[3]; ++z, ++at) {
-            const auto image = static_cast<std::size_t>(w * other[0] + x * other[1] + y * other[2] + z * other[3]);
+            const std::int64_t image = row + z * other[3];
             if (image < at) continue;
-            // Each exchange is its own inverse, so that the images are pairs.
-            const double mean = 0.5 * (values[at] + sign * values[image]);
-            values[image] = sign * mean;
-            values[at] = mean;
+            double &one = values[static_cast<std::size_t>(at)], &two = values[static_cast<std::size_t>(image)];
+            const double mean = 0.5 * (one + of_sign * two);
+            two = of_sign * mean;
+            one = mean;
           }
+        }
+    });
   }
 }
 
@@ -71,6 +77,10 @@ DenseAdjoint::DenseAdjoint(const DenseInput& input, const TileSpace& tiles, cons
   std::vector<ArraySpec> specs = amplitude_arrays(restricted_);
   if (const auto integrals = present_integrals(*input.arrays, input.header))
     specs.insert(specs.end(), integrals->begin(), integrals->end());
+  // Arrays without elements may be absent from the input. Their derivatives are there.
+  for (const ArraySpec& spec : integral_arrays(restricted_)) {
+    if (input.header.size(spec) == 0) specs.push_back(spec);
+  }
   for (const ArraySpec& spec : specs) {
     if (std::find(kinds.begin(), kinds.end(), spec.kind) == kinds.end() || spec.axes.size() != 4) continue;
     Array array{spec, {}, std::vector<std::int64_t>(static_cast<std::size_t>(input.header.size(spec)))};
@@ -119,16 +129,19 @@ void DenseAdjoint::add(TensorKind tensor, const std::array<int, 4>& tiles, std::
   }
 }
 
-std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit) {
+std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit, int threads) {
   std::map<std::string, DerivativeArray> derivatives;
   for (Array& array : arrays_) {
     DerivativeArray& made = derivatives[array.spec.name];
     made.shape.assign(array.shape.begin(), array.shape.end());
     made.values.resize(array.sums.size());
-    std::transform(array.sums.begin(), array.sums.end(), made.values.begin(),
-                   [&](std::int64_t x) { return unit * static_cast<double>(x); });
+    const std::size_t row = array.sums.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape[0]));
+    share_in_turns(static_cast<std::size_t>(array.shape[0]), threads, [&](std::size_t n) {
+      for (std::size_t at = n * row; at < (n + 1) * row; ++at)
+        made.values[at] = unit * static_cast<double>(array.sums[at]);
+    });
     array.sums = {};
-    project_on_symmetry(array.spec, restricted_, array.shape, made.values);
+    project_on_symmetry(array.spec, restricted_, array.shape, made.values, threads);
   }
   arrays_.clear();
   return derivatives;

@@ -32,7 +32,8 @@ class DenseAdjoint {
   void add(TensorKind tensor, const std::array<int, 4>& tiles, std::span<const std::int64_t> block);
   /// Returns the arrays in the order of their names, multiplied by `unit`. They have the symmetry of the arrays: dE is
   /// the sum over all elements of derivative times change, for each change with this symmetry. May be called once.
-  std::map<std::string, DerivativeArray> take(double unit);
+  /// `threads`: at least 1.
+  std::map<std::string, DerivativeArray> take(double unit, int threads);
 
  private:
   struct Array {
@@ -49,8 +50,8 @@ class DenseAdjoint {
 
 /// Projects the derivatives by an array on the symmetry of this array: t2 and ovov of two electrons of one kind under
 /// their exchange, t2 of equal spins and `asym_` arrays antisymmetric, ovvv and ovoo under the exchange of the last two
-/// indices. `values`: in C order of the array.
+/// indices. `values`: in C order of the array. `threads`: at least 1.
 void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
-                         std::vector<double>& values);
+                         std::vector<double>& values, int threads);
 
 }

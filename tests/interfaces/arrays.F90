@@ -42,6 +42,7 @@ program arrays_test
   use functions_of_test
   use trifuse
   use trifuse_dense
+  use trifuse_derivatives
   implicit none
   real(c_double), parameter :: nwchem = -0.000067337722_c_double
   integer, parameter :: o = 5, v = 2
@@ -72,6 +73,7 @@ program arrays_test
   call test_precision()
   call test_results()
   call test_refusals()
+  call test_derivatives()
   deallocate (text)  ! a main program keeps it to its end, which the sanitizers call a leak
   if (failures > 0) stop 1
 
@@ -292,6 +294,40 @@ contains
     call trifuse_add_array(arrays, "eps_vir", eps_vir)
     call trifuse_add_array(arrays, "fock", fock)
   end subroutine begin
+
+  !> E(T) is homogeneous in ovvv and ovoo together: their derivatives times them are E[T] + E(T).
+  subroutine test_derivatives()
+    real(c_double) :: of_ovvv(v, v, v, o), of_ovoo(o, o, v, o), omega2
+    integer(c_int64_t), allocatable :: extents(:)
+    integer(c_int64_t) :: count, n
+    call begin()
+    call trifuse_add_array(arrays, "t1", t1, reversed=.true.)
+    call trifuse_add_array(arrays, "t2", t2, reversed=.true.)
+    call trifuse_add_array(arrays, "ovvv", ovvv, reversed=.true.)
+    call trifuse_add_array(arrays, "ovoo", ovoo, reversed=.true.)
+    call trifuse_add_array(arrays, "ovov", ovov, reversed=.true.)
+    call trifuse_new_dense_amplitudes(status, amplitudes, arrays)
+    call trifuse_new_calculation(status, calculation, amplitudes)
+    call trifuse_set_device(status, calculation, trifuse_device_cpu)
+    call trifuse_set_option(status, calculation, "derivatives", "all")
+    call trifuse_run(status, calculation)
+    call expect(status%code == trifuse_success, "a run with derivatives: "//trifuse_message(status))
+    call trifuse_derivative_count(status, calculation, count)
+    do n = 1, count
+      call trifuse_get_derivative(status, calculation, n, text, extents)
+      if (text == "ovoo") call expect(all(extents == shape(ovoo)), "the extents of derivatives")
+    end do
+    call expect(count >= 8, "derivatives by all arrays")
+    call trifuse_copy_derivative(status, calculation, "ovvv", size(ovvv, kind=c_int64_t), of_ovvv)
+    call trifuse_copy_derivative(status, calculation, "ovoo", size(ovoo, kind=c_int64_t), of_ovoo)
+    call trifuse_get_energy(status, calculation, 1_c_int64_t, omega2, bracket_energy, paren_energy)
+    call expect(abs(sum(of_ovvv*ovvv) + sum(of_ovoo*ovoo) - bracket_energy - paren_energy) < 1e-12_c_double, &
+      & "the sum of derivatives times integrals")
+    call trifuse_copy_derivative(status, calculation, "ovvv", 3_c_int64_t, of_ovvv)
+    call expect(status%code == trifuse_bad_usage, "an array of the wrong size")
+    call trifuse_delete_calculation(calculation)
+    call trifuse_delete_amplitudes(amplitudes)
+  end subroutine test_derivatives
 
   function energy_of(what) result(paren_energy)
     character(len=*), intent(in) :: what

@@ -11,7 +11,8 @@ import re
 import sys
 
 HEADERS = ("trifuse.h", "trifuse_arrays.h", "trifuse_contract.h", "trifuse_mpi.h")
-MODULES = ("trifuse_c.F90", "trifuse.F90", "trifuse_dense.F90", "trifuse_contraction.F90", "trifuse_mpi.F90")
+MODULES = ("trifuse_c.F90", "trifuse.F90", "trifuse_dense.F90", "trifuse_contraction.F90", "trifuse_derivatives.F90",
+           "trifuse_mpi.F90")
 # The type of an array follows from the Fortran type, and the structures of arrays have a Fortran type of their own.
 CONSTANTS_OF_C = {"trifuse_float64", "trifuse_int32", "trifuse_int64"}
 STRUCTURES = {"trifuse_status": "trifuse_status", "trifuse_tile": "trifuse_tile", "trifuse_description": "trifuse_description",

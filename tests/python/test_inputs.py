@@ -11,15 +11,20 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 import pyscf.cc
 from pyscf import df, gto, scf
 
+import trifuse.pyscf
 from molecules import solved
 
 INPUTS = pathlib.Path(__file__).resolve().parents[2] / "inputs"
+sys.dont_write_bytecode = True  # the scripts of inputs/ are imported
+sys.path += [str(INPUTS / folder) for folder in ("dodecane", "spiro")]
 
 
 def psi4_environment():
@@ -98,6 +103,55 @@ class Examples(unittest.TestCase):
         # error, with integrals of a norm near 1. E(T) is quadratic in t2, whose norm is 0.2: its error is 1e-8 of E(T), 3e-11.
         self.assertAlmostEqual(facts["ccsd_correlation"], cc.e_corr, delta=1e-9)
         self.assertAlmostEqual(facts["double"]["E(T)"], cc.ccsd_t(), delta=1e-10)
+
+    def expect_corrections(self, found, cc, *runs, **options):
+        """Compares corrections with those of trifuse.pyscf.triples for each of the runs, which are keyword arguments."""
+        expected = {e.method + (f", ω² = {e.omega2:g}" if e.omega2 else ""): e.e_t
+                    for run in runs for e in trifuse.pyscf.triples(cc, **run, **options).energies}
+        self.assertEqual(found.keys(), expected.keys())
+        for name, correction in expected.items():
+            self.assertAlmostEqual(found[name], correction, delta=1e-9, msg=name)
+
+    def test_a_stretched_alkane_has_the_energies_of_pyscf(self):
+        import stretch
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_in(folder, INPUTS / "dodecane" / "stretch.py", "1.25", "1.5", "--carbons", "2", "--basis", "sto-3g",
+                        "--threshold", "1e-11", "--tolerance", "1e-8", "-o", "stretch.json")
+            points = json.loads((pathlib.Path(folder) / "stretch.json").read_text(encoding="utf-8"))["points"]
+            if importlib.util.find_spec("matplotlib"):
+                self.run_in(folder, INPUTS / "dodecane" / "plot.py", "stretch.json", ".")
+                self.assertTrue((pathlib.Path(folder) / "stretch.svg").exists())
+        self.assertEqual([point["alpha"] for point in points], [1.25, 1.5])
+        mol = gto.M(atom=stretch.alkane(2, 1.5), basis="sto-3g", symmetry=True, verbose=0)
+        cc = solved(pyscf.cc.CCSD(scf.RHF(mol).run(conv_tol=1e-12, conv_tol_grad=1e-8), frozen=2))
+        self.assertAlmostEqual(points[1]["E(CCSD)"], cc.e_tot, delta=1e-9)
+        self.expect_corrections(points[1]["corrections"], cc, {"method": "t"}, {"method": ["2t", "cr-cc23"]}, {
+            "method": "reg-t", "left": trifuse.pyscf.solve_regularized_ccsd(cc, 0.1)})
+
+    def test_a_radical_has_the_energies_of_pyscf(self):
+        import charge_transfer
+        import steps
+
+        mol = gto.M(atom="N 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587", basis="6-31g", spin=1, symmetry="C2v", verbose=0)
+        options = charge_transfer.options(["--tolerance", "1e-8"])
+        with unittest.mock.patch("sys.stdout"):
+            times = steps.Times()
+            radical = charge_transfer.Radical(np, charge_transfer.Reference(mol, None, times), 1, 1e-11, times)
+            found = charge_transfer.energies_of(np, radical, options, times)
+        cc = solved(pyscf.cc.CCSD(scf.ROHF(mol).run(conv_tol=1e-12, conv_tol_grad=1e-8), frozen=1))
+        self.assertAlmostEqual(found["E(CCSD)"], cc.e_tot, delta=1e-9)
+        self.expect_corrections(found["corrections"], cc, {"method": "t"}, {"method": ["ct", "cr-t"]}, {
+            "method": "reg-t", "left": trifuse.pyscf.solve_regularized_ccsd(cc, 0.1)}, rohf="semicanonical")
+
+    def test_the_path_of_the_charge_ends_at_the_mirror_image(self):
+        import charge_transfer
+
+        start, middle, end = (charge_transfer.geometry(x) for x in (-0.5, 0.0, 0.5))
+        image = {(name, *np.round(np.array((y, x, -z)), 6) + 0.0) for name, (x, y, z) in start}
+        self.assertEqual({(name, *np.round(xyz, 6) + 0.0) for name, xyz in end}, image)
+        mol = gto.M(atom=middle, basis="sto-3g", charge=1, spin=1, symmetry=True, verbose=0)
+        self.assertEqual((len(middle), mol.topgroup, mol.nelectron), (29, "D2d", 105))
 
 
 if __name__ == "__main__":

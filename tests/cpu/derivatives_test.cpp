@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/cpu/reference_executor.hpp"
+#include "cxx/operands/derivative_sums.hpp"
+#include "cxx/operands/panel_store.hpp"
+#include "cxx/parallel/run_tasks.hpp"
+#include "tce_tiles/tiles/wrapped_source.hpp"
+#include "tests/support/other_methods.hpp"
+#include "tests/support/problems.hpp"
+#include "tests/support/thread_communicator.hpp"
+
+/// Sums of derivatives of the CPU executor. The energies with which they are compared are those of the reference
+/// evaluation.
+namespace trifuse {
+namespace {
+
+using namespace trifuse::testing;
+
+/// A source with `kept` times the numbers of a source, and for some tensors `added` times those of another source.
+class Changed final : public WrappedSource {
+ public:
+  Changed(const TileSource& source, const TileSource& other, std::vector<TensorKind> tensors, double kept, double added)
+      : WrappedSource(source), other_(other), tensors_(std::move(tensors)), kept_(kept), added_(added) {}
+
+ private:
+  void read(TensorKind tensor, const std::array<int, 4>& tiles, std::span<double> block) const override {
+    source().read_block(tensor, tiles, block);
+    std::vector<double> more(block.size());
+    if (std::find(tensors_.begin(), tensors_.end(), tensor) != tensors_.end()) other_.read_block(tensor, tiles, more);
+    for (std::size_t n = 0; n < block.size(); ++n) block[n] = kept_ * block[n] + added_ * more[n];
+  }
+
+  const TileSource& other_;
+  const std::vector<TensorKind> tensors_;
+  const double kept_, added_;
+};
+
+/// A problem with derivatives, and other sources of the same orbitals.
+struct WithDirections {
+  OwnedProblem owned;
+  std::unique_ptr<TileSource> right, left;
+  Plan plan;
+
+  WithDirections(const SyntheticMolecule& molecule, SpinFormulation formulation, bool two_sided, const Method& method)
+      : owned(molecule, formulation, two_sided),
+        right(make_synthetic_source(other(molecule))),
+        left(make_synthetic_source(other(other_amplitudes(molecule)))),
+        plan(make_plan(owned.right->tiles().retiled(3, 4), formulation)) {
+    owned.problem.method = method;
+    owned.problem.quotients = {0.05};
+    owned.problem.derivatives = Derivatives::all;
+  }
+  /// Calls `use` with a problem whose sources are changed, see Changed.
+  template <typename Use>
+  auto with(const std::vector<TensorKind>& tensors, double kept, double added, Use use) const {
+    const Changed changed_right(*owned.right, *right, tensors, kept, added);
+    const Changed changed_left(owned.left ? *owned.left : *owned.right, *left, tensors, kept, added);
+    Problem problem = owned.problem;
+    problem.right = &changed_right;
+    if (owned.left) problem.left = &changed_left;
+    return use(problem);
+  }
+  double energy(const std::vector<TensorKind>& tensors, double added) const {
+    return with(tensors, 1.0, added, [&](const Problem& problem) {
+      const auto executor = make_reference_executor(problem, plan.tiles);
+      const auto worker = executor->make_worker();
+      std::vector<TaskEnergy> energies(plan.tasks.size());
+      worker->execute(plan.tasks, energies);
+      return std::accumulate(energies.begin(), energies.end(), 0.0, [](double sum, const TaskEnergy& e) {
+        return sum + e.same.e_paren_t + e.mixed.e_paren_t;
+      });
+    });
+  }
+  /// Returns the sum over all operands of derivative times direction.
+  double times_direction(const std::vector<std::vector<std::int64_t>>& sums, const TileSpace& panel_tiles,
+                         const std::vector<TensorKind>& tensors) const {
+    return with(tensors, 0.0, 1.0, [&](const Problem& problem) {
+      const PanelStore store(problem, panel_tiles);
+      double sum = 0.0;
+      const auto add = [&](const std::vector<std::int64_t>& derivatives, std::size_t begin, const double* direction,
+                           std::size_t count) {
+        for (std::size_t n = 0; n < count; ++n)
+          sum += unit_of_operands * static_cast<double>(derivatives[begin + n]) * direction[n];
+      };
+      store.layout().visit([&](const PanelKey& key, const PanelExtent& extent) {
+        const Panel panel = store.acquire(key);
+        const bool rows = key.kind != PanelKind::vvoo;
+        add(sums[DerivativeSums::operands], static_cast<std::size_t>(extent.begin),
+            panel.data - (rows ? store.layout().rows(key).begin : 0), static_cast<std::size_t>(extent.doubles));
+      });
+      for (std::size_t set = 0; set < store.layout().sets(); ++set) {
+        const std::vector<std::int64_t>& derivatives = sums[DerivativeSums::ov_tensor(set)];
+        add(derivatives, 0, store.ov_tensor(set).data(), derivatives.size());
+      }
+      return sum;
+    });
+  }
+
+ private:
+  static SyntheticMolecule other(SyntheticMolecule molecule) {
+    molecule.seed += 5;
+    return molecule;
+  }
+};
+
+std::vector<std::vector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
+                                               const RunSettings& settings) {
+  const auto executor = make_cpu_executor(problem, plan.tiles, tiles);
+  const PanelLayout layout(problem, cpu_panel_tiles(plan.tiles, tiles));
+  return run_tasks(plan, *executor, {1, derivative_sums(layout)}, settings).sums;
+}
+
+class DerivativesOf : public ::testing::TestWithParam<NamedMolecule> {};
+
+/// E(T) is of the second degree in t2 of all sides, in the integrals, and in t1 and f_ov. So differences of energies
+/// have no error of truncation.
+TEST_P(DerivativesOf, PredictTheChangeOfTheEnergyInRandomDirections) {
+  using enum TensorKind;
+  constexpr CpuTiles subtasks{2, 3};
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    for (const bool two_sided : {false, true}) {
+      SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
+      WithDirections x(GetParam().molecule, formulation, two_sided, two_sided ? weighted_with_fock : ccsd_t_with_fock);
+      const TileSpace panel_tiles = cpu_panel_tiles(x.plan.tiles, subtasks);
+      const auto sums = sums_of(x.owned.problem, x.plan, subtasks, {});
+      const auto expect_change = [&](const auto& of, const std::vector<TensorKind>& tensors) {
+        const double up = x.energy(tensors, +1.0), down = x.energy(tensors, -1.0);
+        EXPECT_NEAR(x.times_direction(of, panel_tiles, tensors), 0.5 * (up - down),
+                    1e-11 * (std::abs(up) + std::abs(down)) + 1e-15);
+      };
+      expect_change(sums, {t2});
+      expect_change(sums, {v2});
+      expect_change(sums, {t1, fock});
+      Problem& problem = x.owned.problem;
+      problem.derivatives = Derivatives::amplitudes;
+      expect_change(sums_of(problem, x.plan, subtasks, {}), {t2});
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, DerivativesOf, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+
+TEST(SumsOfDerivatives, HaveTheSameBitsOnAnyNumberOfThreadsAndRanks) {
+  for (const auto& [molecule, formulation] :
+       {std::pair{closed_shell(5, 8), SpinFormulation::spin_adapted},
+        std::pair{open_shell(Reference::uhf, {4, 3, 5, 6}), SpinFormulation::spin_orbital}}) {
+    const WithDirections x(molecule, formulation, false, ccsd_t);
+    constexpr CpuTiles subtasks{2, 3};
+    const auto expected = sums_of(x.owned.problem, x.plan, subtasks, {});
+    for (const int threads : {2, 3}) {
+      EXPECT_EQ(sums_of(x.owned.problem, x.plan, subtasks, {.threads = threads}), expected);
+    }
+    failures_of_ranks(2, [&](Communicator& communicator) {
+      EXPECT_EQ(sums_of(x.owned.problem, x.plan, subtasks, {.threads = 2, .communicator = &communicator}), expected);
+    });
+  }
+}
+
+}
+}
