@@ -236,7 +236,6 @@ void expect_sum(const char* what, const InnerProduct& product, double expected) 
 void require_derivatives(const CalculationOptions& options, const Problem& problem, bool rotates) {
   if (options.derivatives == Derivatives::none) return;
   const auto refuse = [](const std::string& why) { throw UsageError("Derivatives are not computed " + why); };
-  if (options.executor == ExecutorKind::cuda) refuse("on GPUs; choose the device cpu.");
   if (options.executor == ExecutorKind::reference) refuse("by the reference executor; choose the device cpu.");
   if (options.precision == Precision::mixed) refuse("in mixed precision; choose the precision double.");
   if (!options.journal.empty()) refuse("with a journal, which does not store them; leave it out.");
@@ -246,6 +245,8 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
         "for methods with moments of CCSD, for several methods or for several values of omega2; ask for one value of "
         "omega2 with the method t or reg-t.");
   }
+  if (options.executor == ExecutorKind::cuda && problem.two_sided())
+    refuse("on GPUs if there are left amplitudes; choose the device cpu.");
   if (rotates) refuse("for orbitals that are rotated; give arrays in canonical or semicanonical orbitals.");
   for (const TileSource* source : {problem.right, problem.left}) {
     if (source == nullptr) continue;

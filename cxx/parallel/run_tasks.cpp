@@ -82,6 +82,7 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultSha
     const double start = wall_seconds();
     run.mine.computed = true;
     run_alone(run, finished);
+    add_sums_of_devices(run);
     run.outcome.sums = run.sums.take();
     run.mine.seconds_idle = std::max(0.0, wall_seconds() - start - run.mine.seconds_busy);
     run.outcome.ranks = {run.mine};

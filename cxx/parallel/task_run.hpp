@@ -96,6 +96,11 @@ void warn_of_device(TaskRun& run, const std::string& why);
 /// Throws Interrupted with a sentence that says how many tasks are done and how to resume.
 [[noreturn]] void throw_interrupted(const TaskRun& run);
 
+/// Adds to the sums of the run what the devices of this process have summed.
+inline void add_sums_of_devices(TaskRun& run) {
+  if (run.executor != nullptr) run.executor->add_sums(run.sums);
+}
+
 /// Executes all tasks that are not finished[task] together with the other ranks. Collective.
 void run_distributed(TaskRun& run, std::vector<bool> finished);
 

@@ -15,6 +15,7 @@ namespace trifuse {
 struct DeviceReport;  // executor_report.hpp
 struct Plan;          // plan.hpp
 struct TaskResults;   // task_results.hpp
+class TaskSums;       // task_sums.hpp
 
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
 /// return the same energies up to rounding.
@@ -45,6 +46,9 @@ class Executor {
   virtual int particle_group() const { return 0; }
   /// Returns the number of workers that a run should use; 0 means one for each thread of the run.
   virtual int workers() const { return 0; }
+  /// Adds to `sums` what workers have not added there, because they add up in the memory of a device. Called once, after
+  /// the last task of a run.
+  virtual void add_sums([[maybe_unused]] TaskSums& sums) const {}
   /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.
   virtual std::shared_ptr<const DeviceReport> device_report() const { return nullptr; }
 };

@@ -4,7 +4,7 @@
 #include "cxx/cuda/schedule/split_half.hpp"
 
 /// How a lane loads its part of a fragment from a k-tile in shared memory, in each precision. The caller has already
-/// added `lane * lane_bytes` to the address of the k-tile.
+/// added `lane_offset(lane)`, bytes, to the address of the k-tile.
 namespace trifuse::gpu {
 
 template <typename Precision>
@@ -14,7 +14,7 @@ template <>
 struct Fragments<Fp64> {
   using Row = double[4];     ///< lane 4 r + q holds A(r, q), A(r + 8, q), A(r, q + 4), A(r + 8, q + 4)
   using Column = double[2];  ///< lane 4 n + q holds B(q, n), B(q + 4, n)
-  static constexpr int lane_bytes = 16;
+  static __device__ __forceinline__ int lane_offset(int lane) { return 16 * Fp64::place_of_lane(lane); }
 
   /// Loads k-step `step` of a k-tile of A: two 16-byte loads.
   static __device__ __forceinline__ void load(Row& row, const char* k_tile, int step) {
@@ -42,6 +42,7 @@ struct Fragments<SplitHalf> {
   /// n) and B(k + 8, n) for these k, then the low slices.
   using Registers = unsigned[4];
   static constexpr int lane_bytes = 16;
+  static __device__ __forceinline__ int lane_offset(int lane) { return lane * lane_bytes; }
   static constexpr int size = sizeof(SplitHalf::Operand);
   /// Sizes of the k-tiles in bytes, and bytes from the begin of a k-tile to its scale.
   static constexpr int a_bytes = size * SplitHalf::a_k_tile, b_bytes = size * SplitHalf::b_k_tile;

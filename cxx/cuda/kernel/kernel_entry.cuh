@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cxx/cuda/kernel/launch.hpp"
+#include "cxx/cuda/kernel/seeds.cuh"
 #include "cxx/cuda/kernel/spin_adapted_energies.cuh"
 #include "cxx/cuda/kernel/spin_adapted_quotients.cuh"
 #include "cxx/cuda/kernel/spin_orbital_energies.cuh"
@@ -42,14 +43,19 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Returns the device function of one of four epilogues.
-template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides>
+/// Returns the device function of one of five epilogues. Only kernels with bulk staging in double precision have seeds;
+/// others return null.
+template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides, typename OfSeeds>
 const void* kernel_of_kind(EnergyKind kind) {
   switch (kind) {
     case EnergyKind::one_side:
       return kernel_function<OneSide>();
     case EnergyKind::two_sides:
       return kernel_function<TwoSides>();
+    case EnergyKind::seeds:
+      using Config = typename OfSeeds::Config;
+      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1) return kernel_function<OfSeeds>();
+      return nullptr;
     case EnergyKind::quotients:
       return kernel_function<Quotients>();
     case EnergyKind::quotients_of_three_sides:
@@ -66,9 +72,11 @@ Kernel kernel_of() {
   return describe_kernel<Config>(family, [](SpinFormulation formulation, EnergyKind kind) {
     return formulation == SpinFormulation::spin_adapted
                ? kernel_of_kind<SpinAdaptedEnergies<1, Config>, SpinAdaptedEnergies<2, Config>,
-                                SpinAdaptedQuotients<2, Config>, SpinAdaptedQuotients<3, WithSecondLeft<Config>>>(kind)
+                                SpinAdaptedQuotients<2, Config>, SpinAdaptedQuotients<3, WithSecondLeft<Config>>,
+                                Seeds<SpinFormulation::spin_adapted, Config>>(kind)
                : kernel_of_kind<SpinOrbitalEnergies<1, Config>, SpinOrbitalEnergies<2, Config>,
-                                SpinOrbitalQuotients<2, Config>, SpinOrbitalQuotients<3, WithSecondLeft<Config>>>(kind);
+                                SpinOrbitalQuotients<2, Config>, SpinOrbitalQuotients<3, WithSecondLeft<Config>>,
+                                Seeds<SpinFormulation::spin_orbital, Config>>(kind);
   });
 }
 

@@ -12,8 +12,6 @@ namespace trifuse::gpu {
 template <int sides_, typename ConfigT>
 class SpinAdaptedElements : public WarpEpilogue<SpinFormulation::spin_adapted, sides_, ConfigT> {
   using Base = WarpEpilogue<SpinFormulation::spin_adapted, sides_, ConfigT>;
-  using Base::lane_, Base::numbers_per_target, Base::scratch_, Base::threads, Base::vvoo_offset;
-  using typename Base::Elements, typename Base::Number;
 
  public:
   using Base::Base;
@@ -21,7 +19,8 @@ class SpinAdaptedElements : public WarpEpilogue<SpinFormulation::spin_adapted, s
   static constexpr bool reads_vvoo = false;
 
  protected:
-  using Base::elements_;
+  using Base::elements_, Base::lane_, Base::numbers_per_target, Base::scratch_, Base::threads, Base::vvoo_offset;
+  using typename Base::Elements, typename Base::Number;
   using Element = ElementNumber<Base::formulation, Config>;
   using Six = SixTargetsOf<Element>;
 

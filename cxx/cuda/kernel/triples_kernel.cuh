@@ -107,12 +107,11 @@ template <int x, int y, SpinFormulation formulation, typename Config>
 __device__ __forceinline__ void multiply_product(Accumulators<Config>& sums, Stages<formulation, Config>& stages,
                                                  int first_product) {
   constexpr int k_tile_steps = Config::Precision::k_tile_steps;
-  constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
   const WarpView& view = stages.tile_data().views[warp_number()];
-  const int lane = lane_number();
+  const int lane = Fragments<typename Config::Precision>::lane_offset(lane_number());
   const KernelProduct& product = stages.tile_data().products[first_product + product_index(x, y)];
   const int k_steps = product.k_steps;
-  const int a = view.a[x] + lane * lane_bytes, b = view.b[x] + lane * lane_bytes, row = view.row[x];
+  const int a = view.a[x] + lane, b = view.b[x] + lane, row = view.row[x];
   const bool active = view.active != 0;
   const int k_tiles = (k_steps + k_tile_steps - 1) / k_tile_steps;
   stages.for_each_k_tile(product, {x, y}, k_tiles, [&](const char* stage, int n) {
@@ -146,13 +145,12 @@ __device__ __forceinline__ void multiply_split_product(Accumulators<Config>& tar
                                                        Stages<formulation, Config>& stages, const ProductAxes& axes,
                                                        int first_product, unsigned sign_bit) {
   using Schedule = typename Config::Schedule;
-  constexpr int lane_bytes = Fragments<typename Config::Precision>::lane_bytes;
   constexpr int layout = product_axes<Schedule>(product_count<Schedule> - 1).particle;
   const WarpView& view = stages.tile_data().views[warp_number()];
-  const int lane = lane_number();
+  const int lane = Fragments<typename Config::Precision>::lane_offset(lane_number());
   const KernelProduct& product = stages.tile_data().products[first_product + product_index(x, axes.hole)];
-  SplitProduct<x, Config> operands(static_cast<unsigned>(view.a[x] + lane * lane_bytes),
-                                   static_cast<unsigned>(view.b[x] + lane * lane_bytes),
+  SplitProduct<x, Config> operands(static_cast<unsigned>(view.a[x] + lane),
+                                   static_cast<unsigned>(view.b[x] + lane),
                                    static_cast<unsigned>(view.row[x]));
   Accumulators<Config> part;
   stages.for_each_k_tile_group(

@@ -17,6 +17,10 @@ bool is_supported(const DeviceInfo& device) {
   return device.major > 7 || (device.major == 7 && device.minor >= 5);
 }
 
+bool computes_derivatives(const DeviceInfo& device) {
+  return device.major == 9 && device.minor == 0;
+}
+
 std::vector<DeviceInfo> choose_devices(const std::vector<DeviceInfo>& visible, const std::vector<int>& numbers) {
   if (visible.empty()) {
     const std::string why = why_no_devices();

@@ -14,6 +14,9 @@ namespace trifuse {
 /// Returns true if the kernels run on this GPU: compute capability 7.5 or more.
 bool is_supported(const DeviceInfo& device);
 
+/// Returns true if derivatives can be computed on this GPU: compute capability 9.0.
+bool computes_derivatives(const DeviceInfo& device);
+
 /// Returns the GPUs of `visible` with these numbers, in the order of `numbers`. If `numbers` is empty, returns all
 /// supported GPUs of `visible`. Throws UsageError if a number does not exist or is named twice, if a GPU is not
 /// supported, or if there is no GPU.

@@ -12,6 +12,7 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/array_panel_provider.hpp"
+#include "cxx/cuda/runtime/device_derivatives.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/device_quotients.hpp"
 #include "cxx/cuda/runtime/factor_panel_provider.hpp"
@@ -63,6 +64,7 @@ struct Device {
   std::shared_ptr<ArrayPanelProvider> array_panels;  ///< null: the host stores the panels
   std::shared_ptr<HostPanelProvider> host_panels;
   std::unique_ptr<PanelCache> panels;
+  std::unique_ptr<DeviceDerivatives> derivatives;  ///< null: the run has none
   std::unique_ptr<BusyTime> busy;
   /// Starts to make `ring`. The driver needs 0.1 s for it; meanwhile operands are read. Parameters are those of
   /// UploadRing.

@@ -6,15 +6,12 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <utility>
 
-#include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
-#include "cxx/cuda/runtime/cuda_launch.hpp"
+#include "cxx/cuda/runtime/cuda_worker.hpp"
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/self_test.hpp"
@@ -24,7 +21,6 @@
 #include "cxx/cuda/schedule/device_leases.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_order.hpp"
-#include "cxx/plan/task_results.hpp"
 #include "cxx/triples/precision.hpp"
 
 namespace trifuse {
@@ -61,10 +57,13 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     precision_ = options.precision;
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     problem_.require_operands_of_quotients();
+    if (has_derivatives() && (problem_.two_sided() || PanelLayout::auxiliary_of(problem_) > 0))
+      throw UsageError("GPUs compute derivatives of one side without factors; choose the device cpu.");
     for (const int number : options.devices) {
       TRIFUSE_CUDA(cudaSetDevice(number));
       Device& device = devices_.emplace_back(number);
       device.kernels = choose_kernels(options.kernel, options.precision, device.properties);
+      if (has_derivatives()) keep_kernel_with_seeds(device);
       for (const Kernel* kernel : device.kernels)
         set_dynamic_shared_limit(*kernel, problem_.formulation, energy_kind(problem_));
       device.budget = available_bytes(number, options.waits_for_memory) - DeviceQuotients::table_bytes(problem_);
@@ -76,10 +75,12 @@ class CudaExecutorOfDevices final : public PanelExecutor {
       const std::vector<Shape> of_device = shapes_of(device.kernels);
       shapes.insert(shapes.end(), of_device.begin(), of_device.end());
     }
-    const TileSpace with_room_for_sums = tiles_with_room_for_sums(problem_, coarse_, shapes, least_budget_);
+    TileSpace with_room_for_sums = tiles_with_room_for_sums(problem_, coarse_, shapes, least_budget_);
+    if (has_derivatives()) with_room_for_sums = plan_derivatives(with_room_for_sums);
     sum_bytes_ = sum_bytes(problem_, with_room_for_sums, shapes);
     for (const Device& device : devices_) max_worker_bytes_ = std::max(max_worker_bytes_, worker_bytes(device));
-    workers_per_device_ = worker_count(least_budget_, max_worker_bytes_);
+    // A launch with derivatives takes so long that two workers keep the device busy.
+    workers_per_device_ = has_derivatives() ? 2 : worker_count(least_budget_, max_worker_bytes_);
     const OperandFormat& format = devices_.front().format();
     const auto that_fit = [&](const TileSpace& of, const OperandFormat& in) {
       return tiles_that_fit(problem_, of, in, least_budget_, workers_per_device_, max_worker_bytes_);
@@ -129,6 +130,13 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
+  void add_sums(TaskSums& sums) const override {
+    for (const Device& device : devices_) {
+      if (device.derivatives == nullptr) continue;
+      TRIFUSE_CUDA(cudaSetDevice(device.number));
+      device.derivatives->add_to(sums);
+    }
+  }
   int particle_group() const override {
     const OperandFormat& format = devices_.front().format();
     return gpu::particle_group(least_cache_, owned_, panel_demand(problem_, coarse_, format));
@@ -136,8 +144,32 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   std::shared_ptr<const DeviceReport> device_report() const override;
 
  private:
-  friend class CudaWorker;
-
+  bool has_derivatives() const { return problem_.derivatives != Derivatives::none; }
+  /// Leaves the best kernel that has seeds. A second kernel would need seeds of its own in memory.
+  void keep_kernel_with_seeds(Device& device) const {
+    const Kernel* const best = device.kernels.front();
+    if (100 * device.properties.major + 10 * device.properties.minor < backward_architecture ||
+        best->function(problem_.formulation, EnergyKind::seeds) == nullptr) {
+      throw UsageError(fmt::format(
+          "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and the precision double; choose "
+          "the device cpu.",
+          device.number, device.properties.name));
+    }
+    device.kernels = {best};
+  }
+  /// Divides the memory of each device for derivatives: their sums, and the seeds of each worker. Returns `tiles`, cut
+  /// until the seeds of a task fit.
+  TileSpace plan_derivatives(const TileSpace& tiles) {
+    constexpr std::int64_t seed_part = 6, least_seeds = std::int64_t{1} << 30;
+    const std::int64_t limit = least_budget_ / seed_part;
+    TileSpace cut = tiles_with_room_for_seeds(problem_.formulation, tiles, limit);
+    seed_bytes_ = std::max(largest_seed_bytes(problem_.formulation, cut), std::min(limit, least_seeds));
+    // Smaller tiles have panels that are a little larger.
+    const auto sums = static_cast<std::int64_t>(1.1 * static_cast<double>(DeviceDerivatives::bytes(problem_, cut)));
+    for (Device& device : devices_) device.budget -= sums;
+    least_budget_ -= sums;
+    return cut;
+  }
   /// Decides whether the only device packs its panels from arrays. It does so if the arrays and all panels fit into
   /// `free` bytes.
   void plan_arrays(double free) {
@@ -149,7 +181,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     return gpu::scratch_doubles(device.kernels, problem_.targets(), device.properties);
   }
   std::int64_t worker_bytes(const Device& device) const {
-    return gpu::worker_bytes(scratch_doubles(device), sum_bytes_);
+    return gpu::worker_bytes(scratch_doubles(device), sum_bytes_) + seed_bytes_;
   }
   std::int64_t panel_bytes(const Device& device) const {
     return gpu::panel_bytes(device.budget, workers_per_device_, worker_bytes(device), demand_);
@@ -199,6 +231,12 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     const std::span<const double> energies = panels_->orbital_energies();
     upload(device.eps, energies);
     device.quotients.upload(problem_, fine_);
+    if (has_derivatives()) {
+      if (largest_seed_bytes(problem_.formulation, fine_) > seed_bytes_)
+        throw UsageError("The derivatives of one task do not fit into the memory of the GPU; allow more --memory.");
+      set_backward_limits();
+      device.derivatives = std::make_unique<DeviceDerivatives>(panels_->layout());
+    }
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);
     for (int set = 0; set < problem_.disconnected_sets(); ++set) {
@@ -240,6 +278,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   /// The smallest budget and the largest workers of all devices.
   std::int64_t least_budget_ = std::numeric_limits<std::int64_t>::max(), max_worker_bytes_ = 0;
   std::int64_t sum_bytes_ = 0;    ///< memory of each worker, see sum_bytes()
+  std::int64_t seed_bytes_ = 0;   ///< memory of each worker for seeds; 0 without derivatives
   PanelDemand demand_{};          ///< demand of the panels of `fine_`
   std::int64_t limit_ = 0;        ///< most bytes of panels in one launch
   std::int64_t least_cache_ = 0;  ///< bytes of the smallest panel cache
@@ -248,102 +287,13 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   std::vector<Device> devices_;
   std::unique_ptr<DeviceExchange> exchange_;  ///< the exchange with other ranks
   mutable std::atomic<std::size_t> workers_made_{0};
-  mutable std::mutex report_mutex_;
-  mutable DeviceReport report_;
-  mutable std::map<std::string, std::int64_t> cta_tiles_of_kernel_;
-};
-
-class CudaWorker final : public Executor::Worker {
- public:
-  CudaWorker(const CudaExecutorOfDevices& executor, const Device& device)
-      : executor_(executor),
-        device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
-        buffers_(executor.scratch_doubles(device)),
-        selector_(shapes_of(device.kernels)) {
-    for (const Kernel* kernel : device.kernels) {
-      launches_.emplace_back(device, *kernel, executor.problem_, executor.fine_.orbitals());
-    }
-  }
-
-  void execute(std::span<const Task> tasks, const TaskResults& results) override {
-    const std::span<TaskEnergy> energies = results.energies;
-    TRIFUSE_CUDA(cudaSetDevice(device_.number));
-    std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    const double begin = wall_seconds();
-    const double waited_before = buffers_.seconds_waiting;
-    done_.assign(launches_.size(), Done{});
-    const std::size_t per_task = executor_.problem_.quotients.size();
-    for (std::size_t t = 0; t < tasks.size(); ++t) {
-      const auto energies_of_task = energies.subspan(t * per_task, per_task);
-      // All subtasks of a task use the same kernel. So their energies are added in the same order, whatever else is in
-      // the launch.
-      std::array<int, 3> extent{};
-      for (std::size_t q = 0; q < 3; ++q) {
-        extent[q] = static_cast<int>(executor_.coarse_[tasks[t].particles[q]].size);
-      }
-      const std::size_t kernel = selector_.best(extent);
-      if (!executor_.refined_) {
-        add_subtask(tasks[t], energies_of_task, kernel);
-        continue;
-      }
-      for (const Task& subtask :
-           refine_task(executor_.coarse_, executor_.fine_, executor_.problem_.formulation, tasks[t])) {
-        add_subtask(subtask, energies_of_task, kernel);
-      }
-    }
-    for (std::size_t n = 0; n < launches_.size(); ++n) run(n);
-    const double waited = buffers_.seconds_waiting - waited_before;
-    const std::lock_guard lock(executor_.report_mutex_);
-    executor_.report_.seconds_waiting += waited;
-    executor_.report_.seconds_preparing += wall_seconds() - begin - waited;
-    for (std::size_t n = 0; n < launches_.size(); ++n) {
-      executor_.report_.launches += done_[n].launches;
-      executor_.cta_tiles_of_kernel_[launches_[n].kernel().name] += done_[n].cta_tiles;
-    }
-  }
-
-  double operations() const override { return operations_; }
-
- private:
-  struct Done {
-    std::int64_t launches = 0, cta_tiles = 0;
-  };
-
-  /// Adds a subtask (or a whole task) to the pending launch of kernel `n`. If it does not fit, runs that launch first.
-  /// `energies`: [omega2]; the energies of the subtask are added to them.
-  void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
-    write_program(executor_.problem_, executor_.fine_, task, device_.format(), contractions_, program_);
-
-    const auto add = [&] {
-      return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), executor_.limit_);
-    };
-    std::optional<double> operations = add();
-    if (!operations) {
-      run(n);
-      operations = add();
-    }
-    operations_ += operations.value();
-  }
-
-  void run(std::size_t n) {
-    if (launches_[n].empty()) return;
-    done_[n].cta_tiles += launches_[n].run(buffers_);
-    ++done_[n].launches;
-  }
-
-  const CudaExecutorOfDevices& executor_;
-  const Device& device_;
-  LaunchBuffers buffers_;
-  ShapeSelector selector_;
-  std::vector<PendingLaunch> launches_;  ///< [kernel] pending launches
-  std::vector<Done> done_;
-  ContractionList contractions_;
-  TaskProgram program_;
-  double operations_ = 0.0;
+  mutable WorkCounts counts_;
 };
 
 std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
-  return std::make_unique<CudaWorker>(*this, devices_[workers_made_++ % devices_.size()]);
+  const Device& device = devices_[workers_made_++ % devices_.size()];
+  return make_cuda_worker({problem_, coarse_, fine_, refined_, limit_, scratch_doubles(device), seed_bytes_, counts_},
+                          device);
 }
 
 std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,
@@ -367,11 +317,11 @@ std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan&
 }
 
 std::shared_ptr<const DeviceReport> CudaExecutorOfDevices::device_report() const {
-  const std::lock_guard lock(report_mutex_);
-  auto report = std::make_shared<DeviceReport>(report_);
+  const std::lock_guard lock(counts_.mutex);
+  auto report = std::make_shared<DeviceReport>(counts_.report);
   for (const Kernel* kernel : devices_.front().kernels) {
-    const auto found = cta_tiles_of_kernel_.find(kernel->name);
-    report->kernels.push_back({kernel->name, found == cta_tiles_of_kernel_.end() ? 0 : found->second});
+    const auto found = counts_.cta_tiles.find(kernel->name);
+    report->kernels.push_back({kernel->name, found == counts_.cta_tiles.end() ? 0 : found->second});
   }
   for (const Device& device : devices_) {
     try {

@@ -3,6 +3,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
@@ -29,11 +30,12 @@ struct Lease {
 
 }
 
-PendingLaunch::PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals)
-    : device_(device), kernel_(kernel), problem_(problem), orbitals_(orbitals) {}
+PendingLaunch::PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals,
+                             std::unique_ptr<BackwardLaunch> backward)
+    : device_(device), kernel_(kernel), problem_(problem), orbitals_(orbitals), backward_(std::move(backward)) {}
 
 std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                                         CtaTiling& tiling, std::int64_t max_bytes) {
+                                         CtaTiling& tiling, std::int64_t max_bytes, const BackwardProgram* backward) {
   std::int64_t bytes = 0;
   new_names_.clear();
   const auto want = [&](const PanelName& name) {
@@ -51,7 +53,8 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   }
   // Each CTA tile has sums for each omega2.
   const bool full = program_.cta_tiles.size() * problem_.quotients.size() > max_cta_tiles;
-  if (!empty() && (panel_bytes_ + bytes > max_bytes || full)) return std::nullopt;
+  const bool has_room = backward_ == nullptr || backward_->has_room(program.data, *backward);
+  if (!empty() && (panel_bytes_ + bytes > max_bytes || full || !has_room)) return std::nullopt;
 
   panel_bytes_ += bytes;
   for (const PanelName& name : new_names_) {
@@ -73,8 +76,10 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   }
   for (const auto& factors : program.vvoo) vvoo_.push_back(factors.used ? number(factors.name) : -1);
   results_.push_back({spin_case, energies});
+  if (backward_ != nullptr) backward_->add(program.data, *backward);
   double operations = share * program.operations_of_element;
   for (const std::int32_t extent : data.extent) operations *= extent;
+  if (backward_ != nullptr) operations += backward->operations;
   return operations;
 }
 
@@ -111,8 +116,9 @@ std::int64_t PendingLaunch::run(LaunchBuffers& buffers) {
     const Lease lease{*device_.panels, names_};
     const Range range("launch");
     resolve(panels);
+    if (backward_ != nullptr) backward_->resolve([&](const PanelName& name) { return panels[numbers_.at(name)]; });
     energies = run_program(program_, kernel_, problem_.formulation, energy_kind(problem_),
-                           device_.properties.multiProcessorCount, parameters(), buffers);
+                           device_.properties.multiProcessorCount, parameters(), buffers, backward_.get());
     device_.busy->add(buffers.kernel_begin, buffers.kernel_end);
   }
   const std::size_t omega2_count = problem_.quotients.size(), sums = energies.size() / (results_.size() * omega2_count);
@@ -135,6 +141,7 @@ void PendingLaunch::clear() {
   names_.clear();
   numbers_.clear();
   panel_bytes_ = 0;
+  if (backward_ != nullptr) backward_->clear();
 }
 
 }

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "cxx/cuda/runtime/cuda_device.hpp"
+#include "cxx/cuda/runtime/device_derivatives.hpp"
 #include "cxx/cuda/runtime/launch_program.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
@@ -21,7 +23,9 @@ class PendingLaunch {
  public:
   /// The references must stay valid as long as this object. `orbitals`: number of orbitals of the tile space to which
   /// the programs refer.
-  PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals);
+  /// `backward`: the backward pass of the tasks; null if there is none.
+  PendingLaunch(const Device& device, const Kernel& kernel, const Problem& problem, std::int64_t orbitals,
+                std::unique_ptr<BackwardLaunch> backward = nullptr);
 
   const Kernel& kernel() const { return kernel_; }
   bool empty() const { return results_.empty(); }
@@ -30,9 +34,9 @@ class PendingLaunch {
   /// launch has tasks and the new task would exceed `max_bytes` of panels or the limit of CTA tiles.
   ///
   /// `energies` [omega2]: run() adds the task's energies to them; they must stay valid until then. `tiling`: made for
-  /// the kernel's shape.
+  /// the kernel's shape. `backward`: only with a backward pass.
   std::optional<double> add(const TaskProgram& program, SpinCase spin_case, std::span<TaskEnergy> energies,
-                            CtaTiling& tiling, std::int64_t max_bytes);
+                            CtaTiling& tiling, std::int64_t max_bytes, const BackwardProgram* backward = nullptr);
 
   /// Launches the kernel, waits for the energies, and removes the tasks. Returns the number of CTA tiles.
   std::int64_t run(LaunchBuffers& buffers);
@@ -58,6 +62,7 @@ class PendingLaunch {
   const Kernel& kernel_;
   const Problem& problem_;
   std::int64_t orbitals_;
+  std::unique_ptr<BackwardLaunch> backward_;
   std::vector<ResultSlot> results_;
   LaunchProgram program_;  ///< tasks and CTA tiles; products and vvoo blocks only from resolve() on
   std::vector<NumberedProduct> products_;

@@ -34,7 +34,7 @@ KernelParameters base_parameters(SpinFormulation formulation, int sides, int set
 
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
                                     EnergyKind kind, int multiprocessors, KernelParameters parameters,
-                                    LaunchBuffers& buffers) {
+                                    LaunchBuffers& buffers, BackwardLaunch* backward) {
   const cudaStream_t stream = buffers.stream;
   const auto warps = static_cast<std::size_t>(kernel.shape.warps), cta_tiles = program.cta_tiles.size();
   const auto sums =
@@ -44,6 +44,7 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   buffers.program.add(program.products, parameters.products);
   buffers.program.add(program.vvoo, parameters.vvoo);
   buffers.program.add(program.cta_tiles, parameters.cta_tiles);
+  if (backward != nullptr) backward->send_with(buffers.program, parameters.derivatives);
   buffers.program.send(stream);
   parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles);
   buffers.warp_sums.reserve(cta_tiles * warps * sums);
@@ -55,6 +56,7 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   const auto grid = static_cast<int>(std::min(cta_tiles, static_cast<std::size_t>(multiprocessors)));
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_begin, stream));
   if (grid > 0) launch(kernel, formulation, kind, grid, parameters, stream);
+  if (backward != nullptr) backward->run(multiprocessors, stream);
   TRIFUSE_CUDA(cudaEventRecord(buffers.kernel_end, stream));
   launch_task_sums(parameters, formulation, program.tasks, buffers.task_sums.data(), stream);
   TRIFUSE_CUDA(cudaMemcpyAsync(buffers.host_sums.data(), buffers.task_sums.data(), sums_count * sizeof(double),

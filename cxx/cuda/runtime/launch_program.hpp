@@ -6,6 +6,7 @@
 
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/arrays_in_one.hpp"
+#include "cxx/cuda/runtime/device_derivatives.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 
 namespace trifuse::gpu {
@@ -42,10 +43,11 @@ KernelParameters base_parameters(SpinFormulation formulation, int sides, int set
 /// Sends a program to the device, runs it after the work that is already on the stream, and waits.
 ///
 /// `multiprocessors`: number of multiprocessors of the device. `parameters`: orbital energies, omega2, t1, f_ov, and
-/// the numbers of base_parameters(); the program and the buffers provide the other members. Returns the energies [task,
+/// the numbers of base_parameters(); the program and the buffers provide the other members. `backward`: the backward
+/// pass of the tasks; null if there is none. Returns the energies [task,
 /// omega2, sum] in hartree; the span is valid until the next launch with these buffers.
 std::span<const double> run_program(const LaunchProgram& program, const Kernel& kernel, SpinFormulation formulation,
                                     EnergyKind kind, int multiprocessors, KernelParameters parameters,
-                                    LaunchBuffers& buffers);
+                                    LaunchBuffers& buffers, BackwardLaunch* backward = nullptr);
 
 }

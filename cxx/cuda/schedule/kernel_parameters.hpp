@@ -5,6 +5,7 @@
 
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/product_schedule.hpp"
+#include "cxx/cuda/schedule/seed_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/quotient.hpp"
 
@@ -116,6 +117,7 @@ enum class EnergyKind : std::uint8_t {
   two_sides,  ///< the same with two sides
   quotients,  ///< any quotients, with two sides
   quotients_of_three_sides,
+  seeds,  ///< as one_side for one omega2, and derivatives
 };
 
 /// The tables of TripleDenominators in device memory. Holes are the fastest indices, because the lanes of a warp have
@@ -147,13 +149,14 @@ struct KernelParameters {
       ov_tensors[max_sets];   ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
   const Quotient* quotients;  ///< [omega2]; of EnergyKind::quotients, which does not read `omega2`
   DeviceTables tables;
-  double* warp_sums;             ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
-  void* scratch;                 ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
-  std::uint32_t* next_cta_tile;  ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch
-  std::uint32_t cta_tile_count;  ///< CTA tiles of the launch
-  std::int32_t orbitals;         ///< number of orbitals of the space, holes and particles
-  std::int32_t omega2_count;     ///< number of values in `omega2`, or of quotients
-  std::int32_t sets;             ///< number of sets of disconnected triples, see Problem::disconnected_sets()
+  DerivativeParameters derivatives;  ///< of EnergyKind::seeds
+  double* warp_sums;                 ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
+  void* scratch;                     ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
+  std::uint32_t* next_cta_tile;      ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch
+  std::uint32_t cta_tile_count;      ///< CTA tiles of the launch
+  std::int32_t orbitals;             ///< number of orbitals of the space, holes and particles
+  std::int32_t omega2_count;         ///< number of values in `omega2`, or of quotients
+  std::int32_t sets;                 ///< number of sets of disconnected triples, see Problem::disconnected_sets()
   /// [left side] number of the set after those of S of this side, see Problem::sets_end(); for any quotients.
   std::int32_t sets_end[max_left_sides];
   std::int32_t sides;          ///< 1, or 2 or 3 if left and right amplitudes differ

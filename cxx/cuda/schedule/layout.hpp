@@ -80,26 +80,30 @@ struct Fp64 : SingleFragments {
   /// Returns slice `slice` of the number `x`.
   static constexpr TRIFUSE_HOST_DEVICE Operand slice_of(double x, [[maybe_unused]] int slice) { return x; }
 
-  /// Returns the offset of (row, k) in the k-tile of a fragment of A: [k / 4, lane, row / 8] with lane = 4 (row % 8) +
-  /// k % 4.
+  /// Returns the place of a lane's 16 bytes among those of the warp, and the lane of a place. The triples kernel reads
+  /// places in any order within groups of eight without bank conflicts. This order is also free of conflicts if a lane
+  /// reads the transposed fragment, as the backward kernel does.
+  static constexpr TRIFUSE_HOST_DEVICE int place_of_lane(int lane) { return lane ^ (lane >> 2 & 2); }
+  /// Returns the offset of (row, k) in the k-tile of a fragment of A: [k / 4, place of the lane, row / 8] with lane = 4
+  /// (row % 8) + k % 4.
   static constexpr TRIFUSE_HOST_DEVICE int a_index(int row, int k, [[maybe_unused]] int slice) {
-    const int lane = row % 8 * 4 + k % 4;
-    return (k / 4 * 32 + lane) * 2 + row / 8;
+    return (k / 4 * 32 + place_of_lane(row % 8 * 4 + k % 4)) * 2 + row / 8;
   }
-  /// Returns the offset of (k, column) in the k-tile of a fragment of B: [k / 8, lane, k % 8 / 4] with lane = 4 column
-  /// + k % 4.
+  /// Returns the offset of (k, column) in the k-tile of a fragment of B: [k / 8, place of the lane, k % 8 / 4] with
+  /// lane = 4 column + k % 4.
   static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int column, [[maybe_unused]] int slice) {
-    const int lane = column * 4 + k % 4;
-    return (k / k_step * 32 + lane) * 2 + k % k_step / 4;
+    return (k / k_step * 32 + place_of_lane(column * 4 + k % 4)) * 2 + k % k_step / 4;
   }
   /// The inverse maps return the slice, the row or column, and k of an offset in a k-tile.
   static constexpr TRIFUSE_HOST_DEVICE int a_slice(int) { return 0; }
   static constexpr TRIFUSE_HOST_DEVICE int b_slice(int) { return 0; }
   static constexpr TRIFUSE_HOST_DEVICE int a_row(int element) { return element % 64 / 8 + element % 2 * 8; }
-  static constexpr TRIFUSE_HOST_DEVICE int a_contracted(int element) { return element / 64 * 4 + element % 8 / 2; }
+  static constexpr TRIFUSE_HOST_DEVICE int a_contracted(int element) {
+    return element / 64 * 4 + place_of_lane(element % 64 / 2) % 4;
+  }
   static constexpr TRIFUSE_HOST_DEVICE int b_column(int element) { return element % 64 / 8; }
   static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) {
-    return element / 64 * k_step + element % 2 * 4 + element % 8 / 2;
+    return element / 64 * k_step + element % 2 * 4 + place_of_lane(element % 64 / 2) % 4;
   }
 };
 

@@ -11,6 +11,7 @@ struct Fragments<FloatSlices<slices>> {
   using Row = double[4];     ///< as Fragments<Fp64>
   using Column = double[2];  ///< as Fragments<Fp64>
   static constexpr int lane_bytes = 16;
+  static __device__ __forceinline__ int lane_offset(int lane) { return lane * lane_bytes; }
 
   static __device__ __forceinline__ void load(Row& row, const char* k_tile, int step) {
     constexpr int slice_bytes = 32 * lane_bytes;

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cxx/cuda/kernel/backward.hpp"
+#include "cxx/cuda/runtime/arrays_in_one.hpp"
+#include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/cuda/schedule/backward_program.hpp"
+#include "cxx/cuda/schedule/kernel_parameters.hpp"
+#include "cxx/operands/panel_layout.hpp"
+#include "cxx/plan/task_sums.hpp"
+
+namespace trifuse::gpu {
+
+/// The sums of derivatives on one GPU, see DerivativeSums. All workers of the GPU add to them. Belongs to the current
+/// device.
+class DeviceDerivatives {
+ public:
+  /// Makes sums of zeros. `layout`: the panels of the problem; it must stay valid.
+  explicit DeviceDerivatives(const PanelLayout& layout);
+  /// Returns the memory that the sums take, bytes.
+  static std::int64_t bytes(const Problem& problem, const TileSpace& tiles);
+
+  /// Sets the sums in the parameters of a kernel.
+  void set(DerivativeParameters& parameters) const;
+  /// Returns the integers of the operands, in the linear layout.
+  unsigned long long* operands() const { return operands_.data(); }
+  const PanelLayout& layout() const { return layout_; }
+  /// Copies the sums to the host and adds them to `sums`. All work of the workers must be done.
+  void add_to(TaskSums& sums) const;
+
+ private:
+  void add_array(std::size_t array, const DeviceArray<unsigned long long>& from, std::int64_t count,
+                 TaskSums& sums) const;
+
+  const PanelLayout& layout_;
+  DeviceArray<unsigned long long> operands_, energies_, ov_tensors_[max_disconnected_sets];
+};
+
+/// The backward pass of the tasks of a launch: their seeds, and the products of these with panels. Belongs to a worker
+/// of the current device.
+class BackwardLaunch {
+ public:
+  /// `sums`: must stay valid. `seed_bytes`: memory for the seeds of all tasks of a launch.
+  BackwardLaunch(const DeviceDerivatives& sums, std::int64_t seed_bytes);
+
+  /// Returns true if the seeds of a task fit beside those of the tasks that have been added.
+  bool has_room(const TaskData& task, const BackwardProgram& program) const;
+  /// Adds a task. Its seeds must fit.
+  void add(const TaskData& task, const BackwardProgram& program);
+  /// Sets the panels of the products. `panel_of(name)` returns the packed panel in device memory.
+  template <typename PanelOf>
+  void resolve(PanelOf panel_of) {
+    for (std::size_t n = 0; n < products_.size(); ++n)
+      products_[n].panel = reinterpret_cast<const char*>(panel_of(panels_[n]));
+  }
+  /// Adds the arrays of the launch to those that are sent with its program, and sets the parameters of the triples
+  /// kernel.
+  void send_with(ArraysInOne& arrays, DerivativeParameters& parameters);
+  /// Puts the products on `stream`, after the triples kernel. `multiprocessors`: number of multiprocessors.
+  void run(int multiprocessors, cudaStream_t stream) const;
+  void clear();
+
+ private:
+  const DeviceDerivatives& sums_;
+  DeviceArray<double> memory_;  ///< of the seeds
+  std::int64_t doubles_ = 0;    ///< of it that are used
+  std::vector<TaskSeeds> seeds_;
+  std::vector<unsigned long long> vvoo_;  ///< see VvooSum
+  std::vector<BackwardProduct> products_;
+  std::vector<PanelName> panels_;                   ///< [product] the panel that is multiplied
+  std::map<int, std::vector<BackwardTile>> tiles_;  ///< key: width
+  const BackwardProduct* products_on_device_ = nullptr;
+  std::map<int, const BackwardTile*> tiles_on_device_;
+};
+
+}

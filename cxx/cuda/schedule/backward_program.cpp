@@ -1,0 +1,167 @@
+#include "cxx/cuda/schedule/backward_program.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tce_tiles/tiles/tile_sizes.hpp"
+
+namespace trifuse::gpu {
+
+namespace {
+
+using Order = std::array<int, 3>;
+constexpr std::array<Order, 6> orders = {{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}}};
+
+std::size_t at(int n) {
+  return static_cast<std::size_t>(n);
+}
+
+/// Returns the orders of three positions that only exchange equal tiles. `equal`: as in TaskData.
+std::vector<Order> orders_of_equal(int equal) {
+  if (equal == 0) return {orders[0]};
+  if (equal == 1) return {orders[0], orders[3]};
+  if (equal == 2) return {orders[0], orders[5]};
+  return {orders.begin(), orders.end()};
+}
+
+bool is_odd(const Order& order) {
+  return (order[1] - order[0] + 3) % 3 != 1;
+}
+
+/// Returns the assignment in which particle particles[q] has the hole holes[assignments[target][q]].
+int source_of(int target, const Order& particles, const Order& holes) {
+  Order wanted{};
+  for (int q = 0; q < 3; ++q) wanted[at(particles[at(q)])] = holes[at(assignments[at(target)][at(q)])];
+  return static_cast<int>(std::find(assignments.begin(), assignments.end(), wanted) - assignments.begin());
+}
+
+/// Appends the images of the seeds of a target. `target`: its number in a task; `place`: its number among the seeds.
+void append_images(SpinFormulation formulation, const TaskData& task, int target, int place,
+                   std::vector<SeedImage>& images) {
+  const bool adapted = formulation == SpinFormulation::spin_adapted;
+  for (const Order& particles : orders_of_equal(task.equal_particles)) {
+    for (const Order& holes : orders_of_equal(task.equal_holes)) {
+      images.push_back(SeedImage::of(place, adapted ? source_of(target, particles, holes) : 0, particles, holes,
+                                     !adapted && is_odd(particles) != is_odd(holes)));
+    }
+  }
+}
+
+/// Returns the tiles a, b, c, i, j, k of the largest tasks.
+std::int64_t seed_bytes(SpinFormulation formulation, std::int64_t holes, std::int64_t particles) {
+  const auto h = static_cast<std::int32_t>(holes), p = static_cast<std::int32_t>(particles);
+  const std::int32_t extent[6] = {p, p, p, h, h, h};
+  return targets_per_side(formulation) * SeedExtents(extent).doubles() * static_cast<std::int64_t>(sizeof(double));
+}
+
+}
+
+void write_backward_program(const Problem& problem, const PanelLayout& layout, const Task& task,
+                            const TaskProgram& names, const OperandFormat& format, ContractionList& contractions,
+                            BackwardProgram& program) {
+  const TileSpace& space = layout.tiles();
+  const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
+  list_contractions(space, problem.formulation, task, contractions, EquivalentTargets::listed);
+  program.targets = 0;
+  program.images.clear();
+  program.products.clear();
+  program.operations = 0.0;
+  std::map<int, int> places;
+  for (const Product& product : contractions.products) {
+    const Destination& destination = product.destinations.front();
+    const auto& slot = destination.slot;
+    const auto [found, is_new] = places.try_emplace(destination.target, program.targets);
+    if (is_new) append_images(problem.formulation, names.data, destination.target, program.targets++, program.images);
+    const PanelName left{PanelKey::left(product.left, Side::right), slot[1] > slot[2], format};
+    const PanelName right{PanelKey::right(product.right, Side::right), slot[3] > slot[4], format};
+    const ContractedExtent extent = contracted_extent(space, product.contracted);
+    BackwardProgram::Entry entry;
+    entry.target = found->second;
+    std::copy(std::begin(names.data.extent), std::end(names.data.extent), std::begin(entry.shape.extent));
+    entry.shape.particle = slot[0];
+    entry.shape.hole = slot[5] - 3;
+    entry.shape.k_tiles = static_cast<std::int32_t>(ceil_div(extent.total(), format.k_tile_depth));
+    entry.shape.factor = destination.sign;
+    // Panels of spin orbitals are antisymmetric. So each element with two indices of equal tiles stands there twice.
+    if (!adapted && product.left[1] == product.left[2]) entry.shape.factor /= 2.0;
+    if (!adapted && product.right[0] == product.right[1]) entry.shape.factor /= 2.0;
+    double elements = 2.0;
+    for (const std::int32_t n : names.data.extent) elements *= n;
+    for (const bool to_left : {true, false}) {
+      const PanelName& out = to_left ? left : right;
+      const bool all = problem.derivatives == Derivatives::all;
+      const PanelRows rows = layout.rows(out.key);
+      const PanelExtent* const found_panel = layout.find(out.key);
+      if (found_panel == nullptr) continue;
+      entry.panel = to_left ? right : left;
+      entry.out = found_panel->begin + rows.begin;
+      const Packing packing = packing_of(space, problem.formulation, out, rows.stride);
+      std::copy_n(packing.stride, 3, entry.shape.stride);
+      entry.shape.left = to_left ? 1 : 0;
+      entry.shape.begin = static_cast<std::int32_t>(all || to_left ? 0 : extent.particles);
+      entry.shape.end = static_cast<std::int32_t>(all || !to_left ? extent.total() : extent.particles);
+      if (entry.shape.begin == entry.shape.end) continue;
+      program.operations += elements * (entry.shape.end - entry.shape.begin);
+      program.products.push_back(entry);
+    }
+  }
+  program.vvoo.assign(names.vvoo.size(), {});
+  for (std::size_t n = 0; n < names.vvoo.size(); ++n) {
+    if (!names.vvoo[n].used) continue;
+    const PanelExtent* const extent = layout.find(names.vvoo[n].name.key);
+    if (extent == nullptr) continue;
+    program.vvoo[n] = {extent->begin, names.vvoo[n].name.swapped};
+  }
+}
+
+std::int64_t largest_seed_bytes(SpinFormulation formulation, const TileSpace& tiles) {
+  const auto [holes, particles] = largest_tiles(tiles);
+  return seed_bytes(formulation, holes, particles);
+}
+
+TileSpace tiles_with_room_for_seeds(SpinFormulation formulation, const TileSpace& tiles, std::int64_t bytes) {
+  // The backward kernel computes multiples of 4 holes and of 8 particles. It is as fast with fewer particles, but not
+  // with fragments of zeros, so tiles of holes are cut last.
+  const TileSizes largest = largest_tiles(tiles);
+  for (const std::int64_t holes :
+       {largest.holes, std::int64_t{20}, std::int64_t{16}, std::int64_t{12}, std::int64_t{8}}) {
+    for (const std::int64_t particles :
+         {largest.particles, std::int64_t{40}, std::int64_t{32}, std::int64_t{24}, std::int64_t{16}}) {
+      if (holes > largest.holes || particles > largest.particles || seed_bytes(formulation, holes, particles) > bytes)
+        continue;
+      return TileSizes{holes, particles} == largest ? tiles : tiles.refined(holes, particles);
+    }
+  }
+  return tiles.refined(hole_group_size, backward_lone_particles);
+}
+
+int backward_width(const BackwardProduct& product) {
+  const auto k_tiles = static_cast<int>(ceil_div(product.end, Fp64::k_tile_depth) - product.begin / Fp64::k_tile_depth);
+  const auto tiles = static_cast<int>(ceil_div(k_tiles, widest_backward_tile));
+  return std::max(narrowest_backward_tile, static_cast<int>(ceil_div(k_tiles, tiles)));
+}
+
+void append_backward_tiles(const BackwardProduct& product, std::uint32_t number, int width,
+                           std::vector<BackwardTile>& tiles) {
+  const auto [u, w] = others(product.particle);
+  const auto [h1, h2] = others(product.hole);
+  const auto groups = [&](int hole) { return static_cast<int>(ceil_div(product.extent[3 + hole], hole_group_size)); };
+  const bool left = product.left != 0;
+  const Order extent = left ? Order{product.extent[product.particle], groups(h1), groups(h2)}
+                            : Order{product.extent[u], product.extent[w], groups(product.hole)};
+  const Order step = left ? Order{backward_lone_particles, 1, 1} : Order{backward_u, backward_w, 1};
+  const auto last = static_cast<int>(ceil_div(product.end, Fp64::k_tile_depth));
+  // The tiles of one row come together, because they read the same seeds.
+  for (int z = 0; z < extent[2]; z += step[2])
+    for (int y = 0; y < extent[1]; y += step[1])
+      for (int x = 0; x < extent[0]; x += step[0])
+        for (int k = product.begin / Fp64::k_tile_depth; k < last; k += width) {
+          tiles.push_back(
+              {number,
+               static_cast<std::uint16_t>(k),
+               {static_cast<std::uint16_t>(x), static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(z)}});
+        }
+}
+
+}

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cxx/cuda/schedule/layout.hpp"
+#include "cxx/triples/method.hpp"
+
+/// How the seeds of a task lie in device memory. A seed is the derivative of the energy by an element of a target. The
+/// triples kernel writes the seeds of a task, and the backward kernel multiplies them with the panels of the task.
+///
+///     seeds     [target, group of i, group of j, group of k, a, b, c, seed_place()]
+///
+/// An atom has the seeds of 4 x 4 x 4 holes of three particles. The number of c is even: an odd number is followed by
+/// one atom without meaning. Every element of the orbital tiles has its seed, also where tiles are equal.
+namespace trifuse::gpu {
+
+inline constexpr int seed_atom = hole_group_size * hole_group_size * hole_group_size;
+
+/// Returns the place in an atom of the holes i, j, k, each 0..3 inside its hole group. `odd`: b + c modulo 2. The
+/// places are permuted so that the lanes of a warp read fragments of seeds without bank conflicts, whichever hole and
+/// whichever particle stands alone.
+constexpr TRIFUSE_HOST_DEVICE int seed_place(int i, int j, int k, int odd) {
+  const int reversed = (i & 1) << 1 | i >> 1;
+  return i * 16 + ((j * 4 + k) ^ (reversed * 4) ^ (odd * 14));
+}
+
+/// The extents of the seeds of a task. `extent`: orbitals of its tiles a, b, c, i, j, k.
+struct SeedExtents {
+  std::int32_t groups[3];     ///< [i, j, k] hole groups
+  std::int32_t particles[3];  ///< [a, b, c]; that of c is even
+
+  constexpr TRIFUSE_HOST_DEVICE explicit SeedExtents(const std::int32_t (&extent)[6])
+      : groups{static_cast<std::int32_t>(ceil_div(extent[3], hole_group_size)),
+               static_cast<std::int32_t>(ceil_div(extent[4], hole_group_size)),
+               static_cast<std::int32_t>(ceil_div(extent[5], hole_group_size))},
+        particles{extent[0], extent[1], static_cast<std::int32_t>(ceil_div(extent[2], 2) * 2)} {}
+  /// Returns the number of doubles of one target.
+  constexpr TRIFUSE_HOST_DEVICE std::int64_t doubles() const {
+    return std::int64_t{groups[0]} * groups[1] * groups[2] * particles[0] * particles[1] * particles[2] * seed_atom;
+  }
+  /// Returns the offset of an atom in its target, doubles. `g`: hole groups. `p`: particles.
+  constexpr TRIFUSE_HOST_DEVICE std::int64_t atom(int gi, int gj, int gk, int a, int b, int c) const {
+    const std::int64_t holes = (std::int64_t{gi} * groups[1] + gj) * groups[2] + gk;
+    return (((holes * particles[0] + a) * particles[1] + b) * particles[2] + c) * seed_atom;
+  }
+};
+
+/// Where a seed that the triples kernel computes stands among the seeds of a task. Let x be the particles a, b, c and y
+/// the holes i, j, k of a computed element. The seed of its target `source`, times `sign`, is the seed of target
+/// `target` for the particles x[particle[q]] and the holes y[hole[q]].
+struct SeedImage {
+  std::uint32_t bits;
+
+  static constexpr SeedImage of(int target, int source, const std::array<int, 3>& particle,
+                                const std::array<int, 3>& hole, bool negative) {
+    const auto bits_of = [](int number, int shift) { return static_cast<std::uint32_t>(number) << shift; };
+    return {bits_of(target, 0) | bits_of(source, 3) | bits_of(particle[0], 6) | bits_of(particle[1], 8) |
+            bits_of(particle[2], 10) | bits_of(hole[0], 12) | bits_of(hole[1], 14) | bits_of(hole[2], 16) |
+            bits_of(negative ? 1 : 0, 18)};
+  }
+  constexpr TRIFUSE_HOST_DEVICE int target() const { return static_cast<int>(bits & 7); }
+  constexpr TRIFUSE_HOST_DEVICE int source() const { return static_cast<int>(bits >> 3 & 7); }
+  constexpr TRIFUSE_HOST_DEVICE int particle(int q) const { return static_cast<int>(bits >> (6 + 2 * q) & 3); }
+  constexpr TRIFUSE_HOST_DEVICE int hole(int q) const { return static_cast<int>(bits >> (12 + 2 * q) & 3); }
+  constexpr TRIFUSE_HOST_DEVICE bool is_negative() const { return (bits >> 18 & 1) != 0; }
+};
+inline constexpr int most_seed_images = 36;
+
+/// The seeds of a task in device memory.
+struct TaskSeeds {
+  double* begin;
+  std::int64_t target_stride;  ///< doubles from one target to the next
+  std::int32_t images;
+  SeedImage image[most_seed_images];
+};
+
+/// Where the integers of a vvoo block begin in device memory, with a mark in the lowest bit if the block has the holes
+/// of its second position first. 0: the block vanishes. The integers have the order of the host's block.
+struct VvooSum {
+  unsigned long long address;
+
+  static constexpr unsigned long long swapped = 1;
+  constexpr TRIFUSE_HOST_DEVICE bool exists() const { return address != 0; }
+#if defined(__CUDACC__)
+  /// Returns the integer of particles `u`, `w` and of holes `h1`, `h2`, in ascending positions. `n_...`: extents.
+  __device__ __forceinline__ unsigned long long* at(int n_u, int n_w, int n_h1, int n_h2, int u, int w, int h1,
+                                                    int h2) const {
+    const bool is_swapped = (address & swapped) != 0;
+    const int hole = is_swapped ? h2 * n_h1 + h1 : h1 * n_h2 + h2;
+    return reinterpret_cast<unsigned long long*>(address & ~swapped) + (std::int64_t{hole} * n_u + u) * n_w + w;
+  }
+#endif
+};
+
+/// Where the triples kernel of a run with derivatives puts its results.
+struct DerivativeParameters {
+  const TaskSeeds* seeds;          ///< [task]
+  const unsigned long long* vvoo;  ///< [task, set, vvoo block] see VvooSum
+  /// [set] integers [hole orbital, particle orbital] over all orbitals
+  unsigned long long* ov_tensors[max_disconnected_sets];
+  unsigned long long* energies;  ///< integers [orbital]
+  double units, energy_units;    ///< 1 divided by the unit of the first two, and of the energies
+};
+
+/// One product of a task with its seeds G, of which the backward kernel computes one of two sums:
+///
+///     left panel    out[p,h,h',x]  += factor sum over u,w,y   G[p,h,h', u,w,y] R[u,w,y,x]
+///     right panel   out[u,w,y,x]   += factor sum over p,h,h'  G[p,h,h', u,w,y] L[p,h,h',x]
+///
+/// p is the particle and y the hole that stand alone in the product; u < w are the positions of the other particles, h
+/// < h' those of the other holes. Each sum of a CTA tile is rounded once to an integer.
+struct BackwardProduct {
+  const double* seeds;          ///< begin of the target
+  const char* panel;            ///< R for a left panel, L for a right panel: packed in FP64
+  unsigned long long* out;      ///< element 0 of the integers of the panel, in the order of the host's panel
+  std::int64_t stride[3];       ///< [position] see Packing; strides of `out`
+  double factor;                ///< factor of the sums, divided by the unit of the integers
+  std::int32_t extent[6];       ///< orbitals of the task's tiles a, b, c, i, j, k
+  std::int32_t particle, hole;  ///< positions of the particle and of the hole that stand alone
+  std::int32_t left;            ///< not 0: the panel of `out` is a left one
+  std::int32_t k_tiles;         ///< k-tiles of `panel`
+  std::int32_t begin, end;      ///< contracted indices x that are wanted; others of the same k-tiles are not written
+};
+
+/// A part of a BackwardProduct that one CTA computes at a time.
+struct BackwardTile {
+  std::uint32_t product;  ///< index of the product
+  std::uint16_t k_tile;   ///< first k-tile of x
+  /// First row: left panel [p, group of h, group of h'], right panel [u, w, group of y].
+  std::uint16_t row[3];
+};
+
+/// Rows of a BackwardTile. Left panel: 8 p x 4 h x 4 h'. Right panel: 4 u x 8 w x 4 y.
+inline constexpr int backward_rows = 128, backward_lone_particles = 8, backward_u = 4, backward_w = 8;
+
+/// The argument of the backward kernel.
+struct BackwardParameters {
+  const BackwardProduct* products;
+  const BackwardTile* tiles;
+  std::uint32_t tile_count;
+};
+
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The option derivatives on a GPU: the arrays are those of cores. Without a GPU, only the refusals are tested.
+
+    PYTHONPATH=drivers/python TRIFUSE_LIBRARY=.../libtrifuse.so TRIFUSE_TEST_DATA=tests/data python3 tests/python/test_derivatives_on_gpu.py
+"""
+
+import unittest
+
+import numpy as np
+
+import trifuse
+from test_derivatives import BEH, HF, arrays_of, random_arrays, triples
+from trifuse import _library
+
+HAS_GPU = _library.library().has_cuda and _library.library().gpu_count() > 0
+
+
+class DerivativesOnGpu(unittest.TestCase):
+    def expect_those_of_cores(self, arrays, **options):
+        options = {"fock_in_triples": True, **options}
+        cores, gpu = triples(arrays, **options), triples(arrays, **{**options, "device": "cuda"})
+        self.assertAlmostEqual(float(cores), float(gpu), delta=1e-11 * max(1.0, abs(float(cores))))
+        self.assertEqual(set(cores.derivatives), set(gpu.derivatives))
+        for name, expected in cores.derivatives.items():
+            size = max(np.abs(expected).max(initial=0), 1e-6)
+            self.assertLess(np.abs(gpu.derivatives[name] - expected).max(initial=0) / size, 1e-10, name)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_closed_shells(self):
+        self.expect_those_of_cores(arrays_of(HF))
+        for holes, particles, options in ((3, 5, {}), (5, 9, {"derivatives": "t"}), (6, 17, {"tile_size": 4}), (13, 30, {}),
+                                          (7, 23, {"form": "spin-orbital"}), (6, 11, {"form": "spin-orbital", "tile_size": 4})):
+            with self.subTest(holes=holes, particles=particles, **options):
+                self.expect_those_of_cores(random_arrays({"": holes}, {"": particles}, size=0.02), **options)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_open_shells(self):
+        self.expect_those_of_cores(arrays_of(BEH))
+        for holes, particles, options in (((3, 2), (5, 6), {}), ((7, 6), (17, 18), {}), ((9, 5), (14, 20), {"tile_size": 4}),
+                                          ((6, 5), (12, 13), {"derivatives": "t"})):
+            arrays = random_arrays(dict(zip(("_a", "_b"), holes)), dict(zip(("_a", "_b"), particles)), size=0.02)
+            with self.subTest(holes=holes, particles=particles, **options):
+                self.expect_those_of_cores(arrays, **options)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_the_same_bits_in_every_run(self):
+        arrays = random_arrays({"": 13}, {"": 40}, size=0.02)
+        one, other = (triples(arrays, device="cuda").derivatives for _ in range(2))
+        for name, values in one.items():
+            np.testing.assert_array_equal(other[name], values, name)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_little_memory(self):
+        self.expect_those_of_cores(random_arrays({"": 20}, {"": 44}, size=0.02), memory=3 << 30)
+
+    def test_two_sides_are_refused(self):
+        arrays = random_arrays({"": 3}, {"": 4})
+        left = {"left": {key: arrays[key] for key in ("t1", "t2")}, "left_kind": "lambda"}
+        with self.assertRaisesRegex(trifuse.UsageError, "on GPUs if there are left amplitudes|no GPU|without CUDA|no NVIDIA"):
+            triples(arrays, device="cuda", **left)
+
+
+if __name__ == "__main__":
+    unittest.main()
