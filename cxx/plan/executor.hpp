@@ -46,8 +46,8 @@ class Executor {
   virtual int particle_group() const { return 0; }
   /// Returns the number of workers that a run should use; 0 means one for each thread of the run.
   virtual int workers() const { return 0; }
-  /// Adds to `sums` what workers have not added there, because they add up in the memory of a device. Called once, after
-  /// the last task of a run.
+  /// Adds to `sums` what workers have not added there, because they add up in the memory of a device. Called once,
+  /// after the last task of a run.
   virtual void add_sums([[maybe_unused]] TaskSums& sums) const {}
   /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.
   virtual std::shared_ptr<const DeviceReport> device_report() const { return nullptr; }

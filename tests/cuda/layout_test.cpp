@@ -96,12 +96,29 @@ TEST(KTiles, GiveALaneItsOperandsInPairs) {
   for (int step = 0; step < Fp64::k_tile_steps; ++step) {
     for (int lane = 0; lane < 32; ++lane) {
       const int r = lane / 4, q = lane % 4, k = step * Fp64::k_step + q;
-      EXPECT_EQ(Fp64::a_index(r, k, 0), step * 128 + 2 * lane);
-      EXPECT_EQ(Fp64::a_index(r + 8, k, 0), step * 128 + 2 * lane + 1);
-      EXPECT_EQ(Fp64::a_index(r, k + 4, 0), step * 128 + 64 + 2 * lane);
-      EXPECT_EQ(Fp64::b_index(k, r, 0), step * 64 + 2 * lane);
-      EXPECT_EQ(Fp64::b_index(k + 4, r, 0), step * 64 + 2 * lane + 1);
+      const int place = Fp64::place_of_lane(lane);
+      EXPECT_EQ(Fp64::a_index(r, k, 0), step * 128 + 2 * place);
+      EXPECT_EQ(Fp64::a_index(r + 8, k, 0), step * 128 + 2 * place + 1);
+      EXPECT_EQ(Fp64::a_index(r, k + 4, 0), step * 128 + 64 + 2 * place);
+      EXPECT_EQ(Fp64::b_index(k, r, 0), step * 64 + 2 * place);
+      EXPECT_EQ(Fp64::b_index(k + 4, r, 0), step * 64 + 2 * place + 1);
     }
+  }
+}
+
+// Eight lanes load 16 bytes each at a time, from eight banks of 16 bytes: those of a row of a fragment's operands, or,
+// as the backward kernel does, those of four rows or columns and two contracted indices.
+TEST(KTiles, AreLoadedWithoutBankConflicts) {
+  for (int eight = 0; eight < 32; eight += 8) {
+    std::vector<bool> straight(8), transposed(8);
+    for (int lane = eight; lane < eight + 8; ++lane) {
+      const int r = lane / 4, q = lane % 4;
+      straight[to_size(Fp64::place_of_lane(lane) % 8)] = true;
+      transposed[to_size(Fp64::b_index(r, q, 0) / 2 % 8)] = true;
+      EXPECT_EQ(Fp64::b_index(r, q, 0) / 2 % 8, Fp64::a_index(q, r, 0) / 2 % 8);
+    }
+    EXPECT_EQ(std::count(straight.begin(), straight.end(), true), 8);
+    EXPECT_EQ(std::count(transposed.begin(), transposed.end(), true), 8);
   }
 }
 

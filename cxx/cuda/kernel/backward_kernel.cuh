@@ -179,114 +179,123 @@ struct BackwardSums {
   }
 };
 
+/// Where a lane finds its part of A and of B in a stage. Units: bytes. `left`: true for tiles of left panels.
+///
+/// Left panel: the rows of fragment m are the holes h, h' of one p, and k counts pairs of w: k = q is w + q % 2 and y =
+/// q / 2, k + 4 is y + 2. Right panel: the rows are y and four w of one u, and k counts the holes of one p: k = q is h'
+/// = q, k + 4 is h + 2; a k-step with odd number has h + 1.
+template <bool left, typename Config>
+struct BackwardLane {
+  static constexpr int odd_bytes = 14 * 8;  ///< what seed_place() changes if b + c is odd
+  int place[4];    ///< [row + 8, k + 4 as bits 0 and 1] in an atom, for even numbers of k-steps
+  int odd_h[4];    ///< what changes for odd numbers
+  int first[2];    ///< [m] begin of the atoms
+  int step_bytes;  ///< from one k-step (left) or from one p (right) to the next
+  int row_bytes;   ///< from row r to row r + 8
+  int of_b[2];     ///< in a k-tile of the panel: left k = q and k + 4, right x and x + 4
+
+  __device__ __forceinline__ BackwardLane(const BackwardView& v, int warp_row, int lane) {
+    constexpr int atom = Config::atom_bytes;
+    const int r = lane / 4, q = lane % 4;
+    const bool c_is_lone = v.x == 2;
+    const auto at = [&](int of_y, int of_h, int of_h2, int odd) {
+      return 8 * seed_place(v.hole_at(0, of_y, of_h, of_h2), v.hole_at(1, of_y, of_h, of_h2),
+                            v.hole_at(2, of_y, of_h, of_h2), odd);
+    };
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int row = r + e % 2 * 8, k_4 = e / 2 * 2;
+      place[e] = left ? at(q / 2 + k_4, row / 4, row % 4, q % 2) : at(r % 4, k_4, q, r / 4);
+      odd_h[e] = left ? 0 : place[e] ^ at(r % 4, k_4 + 1, q, r / 4);
+    }
+    // The atoms of a stage: left [x, w], or [w, x] if c is lone; right [x, u, w], or [u, w, x].
+    const int w_bytes = left ? (c_is_lone ? 8 * atom : atom) : (c_is_lone ? 2 * atom : atom);
+    const int x_bytes = c_is_lone ? atom : left ? 8 * atom : 32 * atom;
+    const int u_bytes = c_is_lone ? 16 * atom : 8 * atom;
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+      first[m] = left ? (2 * warp_row + m) * x_bytes + q % 2 * w_bytes : warp_row * u_bytes + (4 * m + r / 4) * w_bytes;
+    }
+    step_bytes = left ? 2 * w_bytes : x_bytes;
+    row_bytes = left ? 0 : 2 * w_bytes;
+    // Column n of B's fragment is x = 8 (n / 4) + n % 4, and 4 more in the second fragment of a pair.
+    const int n = r;
+    of_b[0] = 16 * (n / 4 * (left ? 32 : 64) + Fp64::place_of_lane(q * 4 + n % 4));
+    of_b[1] = left ? 16 * (n / 4 * 32 + Fp64::place_of_lane((q + 4) * 4 + n % 4)) : of_b[0] + 16 * 32;
+  }
+};
+
+/// Adds k-step `s` of a stage. `flip`: [m] what changes in the places of seeds because b + c is odd.
+template <bool left, typename Config>
+__device__ __forceinline__ void add_backward_step(const BackwardLane<left, Config>& at, const char* stage, int s,
+                                                  const int (&flip)[2], int warp_column, BackwardSums<Config>& sums) {
+  double a[2][4];
+#pragma unroll
+  for (int m = 0; m < 2; ++m) {
+    const char* const atoms = stage + at.first[m] + (left ? s : s / 2) * at.step_bytes;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int in_atom = (s % 2 == 0 ? at.place[e] : at.place[e] ^ at.odd_h[e]) ^ flip[m];
+      a[m][e] = *reinterpret_cast<const double*>(atoms + (e % 2 != 0 ? at.row_bytes : 0) + in_atom);
+    }
+  }
+  // Left: pair s of w. Right: p = s / 2, rows with h = s % 2.
+  const char* const panel =
+      stage + Config::a_bytes + (left ? s * Fp64::b_k_tile * 8 : s / 2 * Fp64::a_k_tile * 8 + s % 2 * 16 * 16);
+  // Left: a load has x and x + 4 of one k. Right: a load has k and k + 4 of one x.
+  const auto load = [&](int column, double2& low, double2& high) {
+    low = *reinterpret_cast<const double2*>(panel + column * Config::column_bytes + at.of_b[0]);
+    high = *reinterpret_cast<const double2*>(panel + column * Config::column_bytes + at.of_b[1]);
+  };
+  const auto add = [&](int fragment, double k0, double k4) {
+    const double b[2] = {k0, k4};
+    multiply(MmaM16N8K8{}, sums.at[0][fragment], a[0], b);
+    multiply(MmaM16N8K8{}, sums.at[1][fragment], a[1], b);
+  };
+  double2 low, high;
+#pragma unroll
+  for (int n = 0; n < Config::pairs; ++n) {
+    load(warp_column * Config::pairs + n, low, high);
+    add(2 * n, low.x, left ? high.x : low.y);
+    add(2 * n + 1, left ? low.y : high.x, high.y);
+  }
+  if constexpr (Config::shared_pair) {
+    load(2 * Config::pairs, low, high);
+    add(2 * Config::pairs,
+        warp_column == 0 ? low.x
+        : left           ? low.y
+                         : high.x,
+        warp_column == 0 ? (left ? high.x : low.y) : high.y);
+  }
+}
+
 /// Adds the chunks of a tile. `warp_row` 0..3, `warp_column` 0..1: place of the warp among the math warps.
 template <bool left, typename Config>
 __device__ __forceinline__ void add_backward_tile(const BackwardProduct& p, const char* storage,
                                                   Ring<Config::stages>& ring, int warp_row, int warp_column, int lane,
                                                   BackwardSums<Config>& sums) {
   const BackwardView v(p);
-  const int r = lane / 4, q = lane % 4;
-  const bool c_is_lone = v.x == 2;
-  // Places in an atom of A's rows r and r + 8 and of k = q and q + 4, bytes.
-  int place[4];
-  int first[2], step_bytes;  // begin of the atoms of fragment m; bytes from one k-step (left) or p (right) to the next
-  if constexpr (left) {
-    // Rows are the holes h, h' of one p, k counts pairs of w: k = q is w + q % 2 and y = q / 2, k + 4 is y + 2.
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int row = r + e % 2 * 8, of_y = q / 2 + e / 2 * 2;
-      place[e] = 8 * seed_place(v.hole_at(0, of_y, row / 4, row % 4), v.hole_at(1, of_y, row / 4, row % 4),
-                                v.hole_at(2, of_y, row / 4, row % 4), q % 2);
-    }
-    const int x_bytes = c_is_lone ? Config::atom_bytes : 8 * Config::atom_bytes,
-              w_bytes = c_is_lone ? 8 * Config::atom_bytes : Config::atom_bytes;
-    for (int m = 0; m < 2; ++m) first[m] = (2 * warp_row + m) * x_bytes + q % 2 * w_bytes;
-    step_bytes = 2 * w_bytes;
-  } else {
-    // Rows are y and four w of one u, k counts the holes of one p: k = q is h' = q, and k + 4 is h + 2.
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int of_y = r % 4, of_h = e / 2 * 2;
-      place[e] =
-          8 * seed_place(v.hole_at(0, of_y, of_h, q), v.hole_at(1, of_y, of_h, q), v.hole_at(2, of_y, of_h, q), r / 4);
-    }
-    const int u_bytes = c_is_lone ? 16 * Config::atom_bytes : 8 * Config::atom_bytes,
-              w_bytes = c_is_lone ? 2 * Config::atom_bytes : Config::atom_bytes;
-    for (int m = 0; m < 2; ++m) first[m] = warp_row * u_bytes + (4 * m + r / 4) * w_bytes;
-    step_bytes = c_is_lone ? Config::atom_bytes : 32 * Config::atom_bytes;
-  }
-  // For a right panel, rows r + 8 have w + 2, and a k-step with odd number has h + 1.
-  const int row_bytes = left ? 0 : 2 * (c_is_lone ? 2 : 1) * Config::atom_bytes;
-  int odd_h[4] = {0, 0, 0, 0};
-  if constexpr (!left) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const int of_y = r % 4, of_h = e / 2 * 2 + 1;
-      odd_h[e] = place[e] ^ 8 * seed_place(v.hole_at(0, of_y, of_h, q), v.hole_at(1, of_y, of_h, q),
-                                           v.hole_at(2, of_y, of_h, q), r / 4);
-    }
-  }
-  constexpr int odd_bytes = 14 * 8;  // what seed_place() changes if b + c is odd
-  // Places in a k-tile of the panel. Left: column q, x = n of both eights of 16. Right: row q of h' = q.
-  const int n8 = r;  // column n of B's fragment: x = 8 (n / 4) + n % 4, and 4 more in the second fragment of a pair
-  const int b_first = left ? 16 * (n8 / 4 * 32 + Fp64::place_of_lane(q * 4 + n8 % 4))
-                           : 16 * (n8 / 4 * 64 + Fp64::place_of_lane(q * 4 + n8 % 4));
-  const int b_second = left ? 16 * (n8 / 4 * 32 + Fp64::place_of_lane((q + 4) * 4 + n8 % 4)) : b_first + 16 * 32;
+  const BackwardLane<left, Config> at(v, warp_row, lane);
+  constexpr int odd_bytes = BackwardLane<left, Config>::odd_bytes;
   for (BackwardChunks chunk(p, v); !chunk.done(); chunk.advance()) {
     const int count = chunk.count(), steps = left ? (count + 1) / 2 : 2 * count;
-    const int flip_of_chunk =
-        left ? (v.x == 0 ? (chunk.second & 1) * odd_bytes : 0) : (v.x == 0 ? (warp_row & 1) * odd_bytes : 0);
+    // The particle that BackwardLane does not know: u if a is lone, else x.
+    const int of_u = (left ? chunk.second : warp_row) & 1;
     ring.acquire_full();
     const char* const stage = storage + ring.slot() * Config::stage_bytes;
 #pragma unroll 2
     for (int s = 0; s < 4; ++s) {
       if (s >= steps) break;
-      double a[2][4];
-      const int at_step = left ? s * step_bytes : s / 2 * step_bytes;
-#pragma unroll
-      for (int m = 0; m < 2; ++m) {
-        const int flip = flip_of_chunk ^ (v.x == 0 ? 0 : (left ? m : s / 2 & 1) * odd_bytes);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const int in_atom = (left || s % 2 == 0 ? place[e] : place[e] ^ odd_h[e]) ^ flip;
-          a[m][e] =
-              *reinterpret_cast<const double*>(stage + first[m] + at_step + (e % 2 != 0 ? row_bytes : 0) + in_atom);
-        }
-      }
-      // Left: pair s of w. Right: p = s / 2, rows with h = s % 2.
-      const char* const panel =
-          stage + Config::a_bytes + (left ? s * Fp64::b_k_tile * 8 : s / 2 * Fp64::a_k_tile * 8 + s % 2 * 16 * 16);
-      const auto load = [&](int column, double2& low, double2& high) {
-        if constexpr (left) {
-          low = *reinterpret_cast<const double2*>(panel + column * Config::column_bytes + b_first);
-          high = *reinterpret_cast<const double2*>(panel + column * Config::column_bytes + b_second);
-        } else {
-          low = *reinterpret_cast<const double2*>(panel + column * Config::column_bytes + b_first);
-          high = *reinterpret_cast<const double2*>(panel + column * Config::column_bytes + b_second);
-        }
-      };
-      const auto add = [&](int fragment, double k0, double k4) {
-        const double b[2] = {k0, k4};
-        multiply(MmaM16N8K8{}, sums.at[0][fragment], a[0], b);
-        multiply(MmaM16N8K8{}, sums.at[1][fragment], a[1], b);
-      };
-#pragma unroll
-      for (int n = 0; n < Config::pairs; ++n) {
-        double2 low, high;
-        load(warp_column * Config::pairs + n, low, high);
-        // Left: a load has x and x + 4 of one k. Right: a load has k and k + 4 of one x.
-        add(2 * n, low.x, left ? high.x : low.y);
-        add(2 * n + 1, left ? low.y : high.x, high.y);
-      }
-      if constexpr (Config::shared_pair) {
-        double2 low, high;
-        load(2 * Config::pairs, low, high);
-        const double k0 = warp_column == 0 ? low.x
-                          : left           ? low.y
-                                           : high.x,
-                     k4 = warp_column == 0 ? (left ? high.x : low.y) : high.y;
-        add(2 * Config::pairs, k0, k4);
-      }
+      const int of_x = s / 2 & 1;
+      const int flip[2] = {(v.x == 0 ? of_u
+                            : left   ? 0
+                                     : of_x) *
+                               odd_bytes,
+                           (v.x == 0 ? of_u
+                            : left   ? 1
+                                     : of_x) *
+                               odd_bytes};
+      add_backward_step<left, Config>(at, stage, s, flip, warp_column, sums);
     }
     ring.empty().arrive_as_warp();
     ring.advance();

@@ -149,8 +149,7 @@ __device__ __forceinline__ void multiply_split_product(Accumulators<Config>& tar
   const WarpView& view = stages.tile_data().views[warp_number()];
   const int lane = Fragments<typename Config::Precision>::lane_offset(lane_number());
   const KernelProduct& product = stages.tile_data().products[first_product + product_index(x, axes.hole)];
-  SplitProduct<x, Config> operands(static_cast<unsigned>(view.a[x] + lane),
-                                   static_cast<unsigned>(view.b[x] + lane),
+  SplitProduct<x, Config> operands(static_cast<unsigned>(view.a[x] + lane), static_cast<unsigned>(view.b[x] + lane),
                                    static_cast<unsigned>(view.row[x]));
   Accumulators<Config> part;
   stages.for_each_k_tile_group(
