@@ -13,7 +13,7 @@ namespace {
 using Order = std::array<int, 3>;
 constexpr std::array<Order, 6> orders = {{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}}};
 
-std::size_t at(int n) {
+std::size_t position(int n) {
   return static_cast<std::size_t>(n);
 }
 
@@ -32,7 +32,8 @@ bool is_odd(const Order& order) {
 /// Returns the assignment in which particle particles[q] has the hole holes[assignments[target][q]].
 int source_of(int target, const Order& particles, const Order& holes) {
   Order wanted{};
-  for (int q = 0; q < 3; ++q) wanted[at(particles[at(q)])] = holes[at(assignments[at(target)][at(q)])];
+  for (int q = 0; q < 3; ++q)
+    wanted[position(particles[position(q)])] = holes[position(assignments[position(target)][position(q)])];
   return static_cast<int>(std::find(assignments.begin(), assignments.end(), wanted) - assignments.begin());
 }
 
