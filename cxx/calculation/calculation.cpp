@@ -188,7 +188,8 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   warnings.insert(warnings.end(), methods->warnings().begin(), methods->warnings().end());
   WantedEnergies wanted = methods->wanted(orbitals.method(), options.omega2);
   problem.quotients = std::move(wanted.quotients);
-  require_derivatives(options, problem, orbitals.rotates());
+  require_derivatives(options, problem, orbitals.rotates(),
+                      of_rank.ranks_with_operands > 1 && of_rank.plan_for == ExecutorKind::cuda);
   memory.dressed = static_cast<std::int64_t>(methods->bytes());
   memory.check_dressed(right.info().path);
   orbitals.plan_rotation(memory, of_rank.ranks_with_operands);

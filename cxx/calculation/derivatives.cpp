@@ -233,7 +233,7 @@ void expect_sum(const char* what, const InnerProduct& product, double expected) 
 
 }
 
-void require_derivatives(const CalculationOptions& options, const Problem& problem, bool rotates) {
+void require_derivatives(const CalculationOptions& options, const Problem& problem, bool rotates, bool ranks_on_gpus) {
   if (options.derivatives == Derivatives::none) return;
   const auto refuse = [](const std::string& why) { throw UsageError("Derivatives are not computed " + why); };
   if (options.executor == ExecutorKind::reference) refuse("by the reference executor; choose the device cpu.");
@@ -247,6 +247,11 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
   }
   if (options.executor == ExecutorKind::cuda && problem.two_sided())
     refuse("on GPUs if there are left amplitudes; choose the device cpu.");
+  if (ranks_on_gpus) {
+    refuse(
+        "by several processes with GPUs; start one process, which uses all GPUs of its host, or choose the device "
+        "cpu.");
+  }
   if (rotates) refuse("for orbitals that are rotated; give arrays in canonical or semicanonical orbitals.");
   for (const TileSource* source : {problem.right, problem.left}) {
     if (source == nullptr) continue;

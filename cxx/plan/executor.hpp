@@ -8,6 +8,10 @@
 
 #include "cxx/triples/task.hpp"
 
+namespace trifuse {
+class TaskSums;  // task_sums.hpp; not a part of the interface
+}
+
 #pragma GCC visibility push(default)
 
 namespace trifuse {
@@ -15,7 +19,6 @@ namespace trifuse {
 struct DeviceReport;  // executor_report.hpp
 struct Plan;          // plan.hpp
 struct TaskResults;   // task_results.hpp
-class TaskSums;       // task_sums.hpp
 
 /// Computes the energies of tasks. All executors (reference, CPU, GPU) are interchangeable: for the same task they
 /// return the same energies up to rounding.

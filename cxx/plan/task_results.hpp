@@ -9,13 +9,15 @@
 
 #include "cxx/triples/task.hpp"
 
+namespace trifuse {
+class TaskSums;  // task_sums.hpp; not a part of the interface
+}
+
 #pragma GCC visibility push(default)
 
 /// What comes back from tasks. Executors fill it, the journal stores it, and threads and ranks add it up. All of them
 /// read this description.
 namespace trifuse {
-
-class TaskSums;  // task_sums.hpp
 
 /// An array to which all tasks add, e.g. a derivative of the energy. Its elements are integer multiples of `unit`.
 /// Sums of integers have the same bits in any order, so they do not depend on threads, GPUs and ranks.
