@@ -118,7 +118,7 @@ TEST_P(DoublesEquation, SeesMistakesInEachArray) {
     EXPECT_GT(scaled(0.0, 1), 5e-5) << name;
     EXPECT_GT(scaled(1.0001, 1), 5e-9) << name;
     EXPECT_GT(scaled(1.01, static_cast<std::size_t>(input().arrays.datasets[name].shape[0])), 1e-10) << name;
-    const auto& shape = input().arrays.datasets[name].shape;
+    const auto shape = input().arrays.datasets[name].shape;  // input() is a temporary object
     const std::array<std::size_t, 4>& order = orders.at(name.substr(0, name.find('_')));
     // Arrays of two spins have other shapes in another order.
     if (shape[0] != shape[order[0]] || shape[1] != shape[order[1]]) continue;
