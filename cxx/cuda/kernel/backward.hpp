@@ -6,9 +6,6 @@
 
 namespace trifuse::gpu {
 
-/// Least compute capability of the backward kernels, e.g. 900 for 9.0.
-inline constexpr int backward_architecture = 900;
-
 /// Puts the products of seeds with panels on `stream` of the current device. `width`: of the tiles, in k-tiles, between
 /// narrowest_backward_tile and widest_backward_tile. `grid`: number of CTAs. The tiles of `parameters` are in device
 /// memory.

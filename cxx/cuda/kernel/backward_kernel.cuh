@@ -25,6 +25,7 @@ struct BackwardConfig {
   /// The three warps after the math warps and the copying warp are idle: groups of four warps pass registers together.
   static constexpr int warps = 8, threads = (warps + 4) * 32;
   static constexpr int math_registers = 232, other_registers = 40;
+  static_assert(warps * 32 * math_registers + 128 * other_registers <= threads * (65536 / threads / 8 * 8));
   static constexpr int atom_bytes = seed_atom * 8, a_bytes = 64 * atom_bytes, column_bytes = 4096,
                        stage_bytes = a_bytes + columns_16 * column_bytes;
   static constexpr int stages = stage_bytes * 4 <= 227 * 1024 - 512 ? 4 : 3;
@@ -41,11 +42,11 @@ struct BackwardView {
 
   __device__ __forceinline__ explicit BackwardView(const BackwardProduct& p)
       : x(p.particle),
-        u(x == 0 ? 1 : 0),
-        w(x == 2 ? 1 : 2),
+        u(first_other(x)),
+        w(second_other(x)),
         y(p.hole),
-        h(y == 0 ? 1 : 0),
-        h2(y == 2 ? 1 : 2),
+        h(first_other(y)),
+        h2(second_other(y)),
         left(p.left != 0) {}
   /// Returns a value for a, b or c from values for x, u and w.
   __device__ __forceinline__ int particle_at(int q, int of_x, int of_u, int of_w) const {

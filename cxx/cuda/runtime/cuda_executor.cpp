@@ -148,8 +148,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   /// Leaves the best kernel that has seeds. A second kernel would need seeds of its own in memory.
   void keep_kernel_with_seeds(Device& device) const {
     const Kernel* const best = device.kernels.front();
-    if (100 * device.properties.major + 10 * device.properties.minor < backward_architecture ||
-        best->function(problem_.formulation, EnergyKind::seeds) == nullptr) {
+    if (best->function(problem_.formulation, EnergyKind::seeds) == nullptr) {
       throw UsageError(fmt::format(
           "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and the precision double; choose "
           "the device cpu.",

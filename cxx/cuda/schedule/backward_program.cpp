@@ -49,7 +49,7 @@ void append_images(SpinFormulation formulation, const TaskData& task, int target
   }
 }
 
-/// Returns the tiles a, b, c, i, j, k of the largest tasks.
+/// Returns the bytes of the seeds of a task whose tiles have these sizes.
 std::int64_t seed_bytes(SpinFormulation formulation, std::int64_t holes, std::int64_t particles) {
   const auto h = static_cast<std::int32_t>(holes), p = static_cast<std::int32_t>(particles);
   const std::int32_t extent[6] = {p, p, p, h, h, h};
