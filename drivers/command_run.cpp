@@ -152,7 +152,7 @@ void add_run(CLI::App& app, Communicator* communicator) {
   run->add_option("--json", command->json,
                   "Write energies, settings and timings to this JSON file; - is standard output");
   run->add_option("--derivatives", command->derivatives,
-                  "Write derivatives of E(T) by the arrays of the input to this HDF5 file; on CPU cores");
+                  "Write derivatives of E(T) by the arrays of the input to this HDF5 file");
   run->add_option("--derivatives-of", command->derivatives_of, "by the amplitudes and small arrays (t), or by all")
       ->check(CLI::IsMember({"t", "all"}))
       ->capture_default_str();
