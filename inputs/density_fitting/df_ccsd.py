@@ -194,21 +194,24 @@ def ccsd(
 
 
 def solve_lambda(
-    xp: Any, fock: Any, b: Any, o: int, t1: Any, t2: Any, tolerance: float = 1e-6, cycles: int = 50, report: Any = print
+    xp: Any, fock: Any, b: Any, o: int, t1: Any, t2: Any, tolerance: float = 1e-6, cycles: int = 50, report: Any = print,
+    of_triples: tuple[Any, Any] = (0.0, 0.0)
 ) -> tuple[Any, Any]:
     """Lambda amplitudes l1[o,v], l2[o,o,v,v] (arrays of xp) of the CCSD amplitudes t1 and t2.
 
     The derivative of E + sum 2 l1 r1 + sum (2 l2[ijab] - l2[ijba]) r2 with respect to the amplitudes is 0: this is the
-    Lagrangian of a closed shell in spin orbitals.
+    Lagrangian of a closed shell in spin orbitals. of_triples: the derivatives of E(T) by t1 and t2, for Lambda of CCSD(T).
     """
     equations = Equations(xp, fock, b, o)
     t1, t2 = Traced(t1), Traced(t2)
     r1, r2 = equations.residuals(t1, t2)
-    of_energy = 2 * equations.f_ov + 2 * contract("ijab,jb->ia", equations.spin_summed_ovov, t1.value)
+    of_t1 = 2 * equations.f_ov + 2 * contract("ijab,jb->ia", equations.spin_summed_ovov, t1.value)
+    of_t1 += xp.asarray(of_triples[0])
+    of_t2 = equations.spin_summed_ovov + xp.asarray(of_triples[1])
 
     def residuals(l1: Any, l2: Any) -> tuple[Any, str]:
         bar1, bar2 = derivatives([(r1, 2 * l1), (r2, 2 * l2 - l2.transpose(0, 1, 3, 2))], [t1, t2])
-        bar1, bar2 = bar1 + of_energy, 0.5 * (bar2 + bar2.transpose(1, 0, 3, 2)) + equations.spin_summed_ovov
+        bar1, bar2 = bar1 + of_t1, 0.5 * (bar2 + bar2.transpose(1, 0, 3, 2)) + of_t2
         return (bar1 / 2, (2 * bar2 + bar2.transpose(0, 1, 3, 2)) / 3), ""
 
     l1, l2 = iterated("Lambda", equations.gaps, (t1.value, t2.value), residuals, tolerance, cycles, report)

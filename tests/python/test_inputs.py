@@ -130,6 +130,33 @@ class Examples(unittest.TestCase):
         self.expect_corrections(points[1]["corrections"], cc, {"method": "t"}, {"method": ["2t", "cr-cc23"]}, {
             "method": "reg-t", "left": trifuse.pyscf.solve_regularized_ccsd(cc, 0.1)})
 
+    def test_a_gradient_from_geometry_to_forces(self):
+        water = INPUTS / "water" / "water.xyz"
+        found, printed = {}, {}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, *options in (("here", "--verbose"), ("alone", "--pyscf-alone")):
+                script = [INPUTS / "aspirin" / "gradient.py", water, "--basis", "6-31g", "-o", name, *options]
+                done = subprocess.run([sys.executable, "-B", *script], capture_output=True, text=True, cwd=folder,
+                                      env={**os.environ, "OMP_NUM_THREADS": "1"})
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                found[name] = json.loads((pathlib.Path(folder) / name).read_text(encoding="utf-8"))
+                printed[name] = done.stdout
+        # The amplitudes from factors solve PySCF's equations, too, those of Lambda with the terms of (T): one cycle says so.
+        for amplitudes in ("t1,t2", "lambda1,lambda2"):
+            cycles = re.findall(rf"^cycle = (\d+) .*norm\({amplitudes}\)", printed["here"], re.MULTILINE)
+            self.assertEqual(cycles, ["1"], amplitudes)
+        self.assertEqual(round(sum(seconds for step, seconds in found["here"]["seconds"].items() if step != "all"), 2),
+                         found["here"]["seconds"]["all"])
+        self.assertIn("Z-vector", found["here"]["seconds"])
+        mol = gto.M(atom=str(water), basis="6-31g", verbose=0)
+        cc = solved(pyscf.cc.CCSD(scf.RHF(mol).run(conv_tol=1e-12, conv_tol_grad=1e-8), frozen=1))
+        gradients = trifuse.pyscf.Gradients(cc)
+        expected = gradients.kernel()
+        # An error of the amplitudes below 3e-7 enters both; PySCF alone stops at 1e-5.
+        for name, error in (("here", 1e-7), ("alone", 1e-6)):
+            self.assertAlmostEqual(found[name]["E(CCSD(T))"], gradients.e_tot, delta=error)
+            self.assertLess(abs(found[name]["gradient"] - expected).max(), error)
+
     def test_a_radical_has_the_energies_of_pyscf(self):
         import charge_transfer
         import steps

@@ -12,7 +12,7 @@ import numpy as np
 from ._options import Options, refuse_unknown, taking
 from ._pyscf_densities import gamma1, gamma2, is_restricted, rdm1, rdm2, solved_lambda
 from ._pyscf_derivatives import Derivatives, derivatives_of
-from ._pyscf_response import gradient, relaxed_density, response
+from ._pyscf_response import gradient, relaxed_density, response, step_timer
 from ._pyscf_triples import export, integrals_of, own_errors
 from .errors import UsageError
 
@@ -85,13 +85,19 @@ class _Point:
         known = self.known
         if known is not None and known.relaxed is not None and (known.gradient is not None or not with_gradient):
             return known
+        done = step_timer(self.mycc, self.options["verbose"])
         derivatives = self.derivatives("all", fock=True)
+        done("derivatives of E(T)")
         known = known or self._lambda(derivatives)
+        done("Lambda")
         amplitudes = (self.mycc, self.t1, self.t2, known.l1, known.l2)
         with importlib.import_module("pyscf.lib").H5TmpFile() as file:
             d2 = gamma2(*amplitudes, derivatives, file, compressed=True)
-            found = response(self.mycc, gamma1(*amplitudes, derivatives), d2, file, with_gradient)
+            d1 = gamma1(*amplitudes, derivatives)
+            done("density matrices")
+            found = response(self.mycc, d1, d2, file, with_gradient, done)
         de = gradient(self.mycc, found) if with_gradient else None
+        done("derivatives of one-electron integrals and of the mean field")
         return self._remember(known._replace(relaxed=relaxed_density(self.mycc, found), gradient=de))
 
     def _lambda(self, derivatives: Derivatives) -> _Known:

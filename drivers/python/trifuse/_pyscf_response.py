@@ -6,6 +6,7 @@ Matrices are those of one spin: a closed shell has one, which counts twice. p q 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,10 +68,28 @@ class _Spins:
         return self.count * sum(matrices)
 
 
-def response(mycc: Any, d1: Any, d2: Any, file: Any, with_gradient: bool) -> Response:
-    """The relaxed density of blocks of density matrices (those of virtual orbitals compressed). `file`: HDF5, takes more data."""
+def step_timer(mycc: Any, verbose: Any) -> Callable[[str], None]:
+    """A function that reports the end of a step of properties, with its time, as a timer of PySCF (verbose=5)."""
+    logger = importlib.import_module("pyscf.lib.logger")
+    log, last = logger.new_logger(mycc, verbose), logger.init_timer()
+
+    def done(step: str) -> None:
+        nonlocal last
+        last = log.timer(f"CCSD(T) properties: {step}", *last)
+
+    return done
+
+
+def response(mycc: Any, d1: Any, d2: Any, file: Any, with_gradient: bool, done: Callable[[str], None]) -> Response:
+    """The relaxed density of blocks of density matrices (those of virtual orbitals compressed). `file`: HDF5, takes more data.
+
+    `done`: takes the name of each step at its end.
+    """
     spins = _Spins(mycc)
-    sums, of_integrals = _two_electron_sums(mycc, spins, d2, file, with_gradient)
+    _density_in_atomic_orbitals(mycc, spins, d2, file)
+    done("two-electron density in atomic orbitals")
+    sums, of_integrals = _two_electron_sums(mycc, spins, file, with_gradient)
+    done("derivatives of two-electron integrals")
     overlap = spins.mf.get_ovlp()
     lagrangian = [-(c.T @ each @ overlap @ c) for c, each in zip(spins.orbitals, sums)]
     density = [_unrelaxed(spins, n, doo, dvv, lagrangian[n]) for n, (doo, dvv) in enumerate(
@@ -81,6 +100,7 @@ def response(mycc: Any, d1: Any, d2: Any, file: Any, with_gradient: bool) -> Res
         right.append(c[:, o:].T @ potential @ c[:, :o] + each[:o, o:].T - each[o:, :o])
     for matrix, o, z in zip(density, spins.occupied, _z_vector(spins, right)):
         matrix[o:, :o], matrix[:o, o:] = z, z.T
+    done("Z-vector")
     return Response(density, lagrangian, of_integrals)
 
 
@@ -95,15 +115,19 @@ def _unrelaxed(spins: _Spins, n: int, doo: Any, dvv: Any, lagrangian: Any) -> An
     return matrix
 
 
-def _two_electron_sums(mycc: Any, spins: _Spins, d2: Any, file: Any, with_gradient: bool) -> tuple[list[Any], Any]:
+def _density_in_atomic_orbitals(mycc: Any, spins: _Spins, d2: Any, file: Any) -> None:
+    """Adds the two-electron density in atomic orbitals to the file."""
+    active = [c[:, np.concatenate([o, v])] for c, (o, _, v, _) in zip(spins.orbitals, spins.spaces)]
+    module_of(mycc, "grad.%sccsd")._rdm2_mo2ao(mycc, d2, active[0] if spins.restricted else tuple(active), file)
+
+
+def _two_electron_sums(mycc: Any, spins: _Spins, file: Any, with_gradient: bool) -> tuple[list[Any], Any]:
     """(pr|st) Gamma[q,r,s,t] of each spin in atomic orbitals, and the derivatives of the integrals times Gamma of each atom.
 
     Shells are taken in blocks that fit into the memory of the object.
     """
-    of_ccsd, gradient = importlib.import_module("pyscf.grad.ccsd"), module_of(mycc, "grad.%sccsd")
+    of_ccsd = importlib.import_module("pyscf.grad.ccsd")
     current_memory = importlib.import_module("pyscf.lib").current_memory
-    active = [c[:, np.concatenate([o, v])] for c, (o, _, v, _) in zip(spins.orbitals, spins.spaces)]
-    gradient._rdm2_mo2ao(mycc, d2, active[0] if spins.restricted else tuple(active), file)
     names = ("dm2",) if spins.restricted else ("dm2aa+ab", "dm2bb+ab")
     mol, nao = mycc.mol, spins.orbitals[0].shape[0]
     diagonal = np.arange(nao) * (np.arange(nao) + 3) // 2
