@@ -62,7 +62,7 @@ def ccsd_object(mol: Any, times: steps.Times) -> Any:
 
 
 class Factors:
-    """CCSD and Lambda amplitudes from factors that reproduce the integrals, with NumPy or CuPy. PySCF's iterations start from them."""
+    """CCSD and Lambda amplitudes from factors that reproduce the integrals, with NumPy or CuPy: starts of PySCF's iterations."""
 
     def __init__(self, xp: Any, mycc: Any, verbose: bool) -> None:
         mf, self.xp, self.verbose = mycc._scf, xp, verbose
@@ -79,9 +79,9 @@ class Factors:
         return self._on_host(t1, t2)
 
     def lambda_of(self, t1: np.ndarray, t2: np.ndarray, of_triples: tuple[Any, Any]) -> list[np.ndarray]:
-        xp = self.xp
-        return self._on_host(*df_ccsd.solve_lambda(xp, self.fock, self.b, self.o, xp.asarray(t1), xp.asarray(t2), TOLERANCE, 100,
-                                                   self.report, of_triples))
+        amplitudes = self.xp.asarray(t1), self.xp.asarray(t2)
+        return self._on_host(*df_ccsd.solve_lambda(self.xp, self.fock, self.b, self.o, *amplitudes, TOLERANCE, 100, self.report,
+                                                   of_triples))
 
     def _on_host(self, *arrays: Any) -> list[np.ndarray]:
         found = [steps.on_host(self.xp, each) for each in arrays]
@@ -159,7 +159,8 @@ def main() -> None:
              "occupied": occupied, "virtual": virtual,
              "computed by": "PySCF" if options.pyscf_alone else "PySCF and Trifuse",
              "computed on": steps.devices(xp), "units": "hartree, bohr, seconds", "E(RHF)": mycc._scf.e_tot, **found,
-             "memory of the process, GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1), "seconds": seconds}
+             "memory of the process, GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1),
+             "seconds": seconds}
     options.output.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
