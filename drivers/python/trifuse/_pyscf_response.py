@@ -144,7 +144,8 @@ def _two_electron_sums(mycc: Any, spins: _Spins, file: Any, with_gradient: bool)
                 gamma = of_ccsd._load_block_tril(file[name], begin, end, nao)
                 gamma[:, :, diagonal] *= 0.5
                 # (pr|st) Gamma[q,r,s,t] is summed over r here, which the blocks cut.
-                each += np.tensordot(integrals, gamma, ((0, 2), (0, 2)))
+                for x, y in zip(integrals, gamma):  # products without transposed copies
+                    each += x @ y.T
                 whole = whole + gamma
             integrals = None
             if with_gradient:
