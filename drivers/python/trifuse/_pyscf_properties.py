@@ -119,7 +119,7 @@ def _refuse_other_energies(options: dict[str, Any]) -> None:
         raise UsageError(f"method is {method!r}, but only the derivatives of (T) are available; leave it out.")
     if omega2 is not None and np.size(omega2) != 1:
         raise UsageError("Properties belong to one energy; give one value of omega2.")
-    if options.get("rohf") not in (None, "nwchem"):
+    if options.get("rohf") not in (None, "given", "nwchem"):
         raise UsageError("Properties are those of the orbitals of the object; leave out rohf.")
 
 
