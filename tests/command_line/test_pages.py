@@ -13,7 +13,7 @@ from trifuse_program import ProgramTest, trifuse
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("run", "info", "plan", "convert", "bench", "selftest")
-PAGES = [page for pattern in ("*.md", "*/docs/*.md", "drivers/site/*.md", "inputs/*/README.md", "inputs/*/*.sh", "inputs/*/*.py",
+PAGES = [page for pattern in ("*.md", "*/docs/*.md", "drivers/site/*.md", "inputs/README.md", "inputs/*/README.md", "inputs/*/*.sh", "inputs/*/*.py",
                               "drivers/python/trifuse/*.py", "drivers/pyscf_export/*.py", "drivers/container/*", ".github/*/*.yml")
          for page in sorted(ROOT.glob(pattern))]
 # Options of other programs, which pages name beside ours.

@@ -28,7 +28,8 @@ CARBENE = NWCHEM / "ch2_631g_c2v_rohf_t3"
 def pair(v=2):
     """A made-up electron pair, which has no triples."""
     return dict(eps_occ=[-0.5], eps_vir=np.arange(1.0, v + 1), t1=np.zeros((1, v)), t2=np.zeros((1, 1, v, v)),
-                ovvv=np.zeros((1, v, v, v)), ovoo=np.zeros((1, v, 1, 1)), ovov=np.zeros((1, v, 1, v)), device="cpu", check=False)
+                ovvv=np.zeros((1, v, v, v)), ovoo=np.zeros((1, v, 1, 1)), ovov=np.zeros((1, v, 1, v)),
+                device="cpu", check=False)
 
 
 def quiet(call, *arguments, **options):
@@ -40,7 +41,8 @@ def quiet(call, *arguments, **options):
 class Progress(unittest.TestCase):
     def test_no_total_is_zero(self):
         """Every quotient is a number: while the input is read, for a molecule without triples, and without a length."""
-        for call in (lambda follow: trifuse.run(CARBENE, progress=follow), lambda follow: trifuse.triples(**pair(), progress=follow),
+        for call in (lambda follow: trifuse.run(CARBENE, progress=follow),
+                     lambda follow: trifuse.triples(**pair(), progress=follow),
                      lambda follow: trifuse.triples_many((pair() for _ in range(2)), progress=follow)):
             seen = []
             quiet(call, lambda done, total: seen.append((done / total, total)))
@@ -101,7 +103,7 @@ class Options(unittest.TestCase):
     def test_gpus_are_a_list(self):
         for wrong in (0, 1, True, False, [], "0", np.int64(0)):
             for call in (trifuse.triples, lambda **options: trifuse.triples_many([pair()], gpus=options["gpus"])):
-                with self.assertRaisesRegex(trifuse.UsageError, r'^gpus is .* must be a list .* gpus=\[0\]; device="cuda" takes'):
+                with self.assertRaisesRegex(trifuse.UsageError, r'^gpus is .* must be a list .*; device="cuda" takes'):
                     call(**{**pair(), "gpus": wrong})
 
     def test_memory_has_units_everywhere(self):
