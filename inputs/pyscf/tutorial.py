@@ -128,8 +128,9 @@ axes.figure.savefig("tutorial.svg")
 # %% [markdown]
 # ## Forces and a geometry
 #
-# Gradients of CCSD(T) are for RHF and UHF without density fitting. `as_scanner()` returns a function of a molecule. With
-# the package geomeTRIC, `pyscf.geomopt.geometric_solver.optimize(gradients)` is one line; here SciPy optimises.
+# `Gradients(mycc).kernel()` returns the gradient of CCSD(T) for RHF and UHF; the page `drivers/docs/gradients.md` says for
+# which objects. `as_scanner()` returns a function of a molecule. With the package geomeTRIC,
+# `pyscf.geomopt.geometric_solver.optimize(gradients)` is one line; here SciPy optimises.
 
 # %%
 small = gto.M(atom=WATER, basis="6-31g", verbose=0)

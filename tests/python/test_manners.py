@@ -14,6 +14,8 @@ import warnings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import pyscf.gto
+import pyscf.scf
 
 import trifuse
 import trifuse.pyscf
@@ -90,6 +92,15 @@ class Names(unittest.TestCase):
             trifuse.pyscf.solve_regularized_ccsd(5, 0.1)
 
 
+class WrongObjects(unittest.TestCase):
+    def test_properties_say_what_they_take(self):
+        wrong = pyscf.scf.RHF(pyscf.gto.M(atom="He 0 0 0", verbose=0))
+        for call in (trifuse.pyscf.Gradients, trifuse.pyscf.dip_moment, trifuse.pyscf.make_rdm1, trifuse.pyscf.solve_lambda):
+            for each in (wrong, None, 5, pyscf):
+                with self.assertRaisesRegex(trifuse.UsageError, "is not a PySCF coupled-cluster object; give a converged"):
+                    call(each)
+
+
 class Formats(unittest.TestCase):
     def test_a_result_has_the_formats_of_a_number(self):
         result = quiet(trifuse.run, CARBENE)
@@ -97,6 +108,12 @@ class Formats(unittest.TestCase):
         self.assertEqual(f"{result}", str(result))
         with self.assertRaises(ValueError):
             f"{result:d}"
+
+
+class Pictures(unittest.TestCase):
+    def test_operations_have_the_unit_of_the_program(self):
+        for number, text in ((0, "0 F"), (512, "512 F"), (12.5e9, "12.5 GF"), (1e12, "1 TF"), (3.76e19, "37.6 EF")):
+            self.assertEqual(trifuse.plot._operations(number), text)
 
 
 class Options(unittest.TestCase):
