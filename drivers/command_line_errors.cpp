@@ -36,11 +36,11 @@ std::string command_line_error(const CLI::App& app, const CLI::ParseError& error
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   const CLI::App& command = parsed.empty() ? app : *parsed.front();
   const std::string words = parsed.empty() ? "trifuse" : "trifuse " + command.get_name(), what = error.what();
-  const auto* const named = dynamic_cast<const CLI::RequiredError*>(&error);
+  const bool lacks_something = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   if (const std::vector<std::string> unknown = command.remaining(); !unknown.empty())
     return unknown_argument(command, words, unknown);
-  if (named != nullptr && parsed.empty()) return "A command is missing; `trifuse --help` lists the commands.";
-  if (named != nullptr)
+  if (lacks_something && parsed.empty()) return "A command is missing; `trifuse --help` lists the commands.";
+  if (lacks_something)
     return fmt::format("`{0}` needs {1}; `{0} --help` explains it.", words, what.substr(0, what.find(' ')));
   const std::string option = what.substr(0, what.find(": "));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {

@@ -153,7 +153,7 @@ def gpu_numbers(values: Any, others: str = 'device="cuda" takes all GPUs, device
     return [integer("gpus", each) for each in numbers]
 
 
-_UNITS = {"": 1.0, **{prefix + ending: factor for power, prefix in enumerate("KMGT", 1)
+_UNITS = {"B": 1.0, **{prefix + ending: factor for power, prefix in enumerate("KMGT", 1)
                      for ending, factor in (("", 2.0 ** (10 * power)), ("iB", 2.0 ** (10 * power)), ("B", 10.0 ** (3 * power)))}}
 
 

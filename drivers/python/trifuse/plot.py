@@ -133,8 +133,10 @@ def energies(x: Sequence[float], curves: Mapping[str, Sequence[float | Result]],
 
 def _operations(number: float) -> str:
     """A number of floating-point operations with the unit of the program's texts, for example 3.76 TF."""
-    thousands = min(6, max(0, math.floor((math.log10(number) + 1e-9) / 3))) if number > 0 else 0
-    return f"{number / 1e3 ** thousands:.3g} {('', 'k', 'M', 'G', 'T', 'P', 'E')[thousands]}F"
+    prefixes = iter(("", "k", "M", "G", "T", "P"))
+    while number >= 999.5 and (prefix := next(prefixes, None)) is not None:
+        number *= 1e-3
+    return f"{number:.3g} {next(prefixes, 'E')}F"
 
 
 def _joined(spans: Sequence[tuple[float, float]], gap: float) -> list[tuple[float, float]]:
