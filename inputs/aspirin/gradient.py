@@ -34,7 +34,7 @@ import steps
 import trifuse.pyscf
 
 # Of the factors, hartree, and the norm of a change of amplitudes: both are below the thresholds of PySCF's iterations.
-THRESHOLD, TOLERANCE = 1e-8, 3e-7
+THRESHOLD, TOLERANCE = 1e-9, 3e-7
 
 
 class Clock(pyscf.lib.logger.Logger):
