@@ -137,7 +137,7 @@ class Examples(unittest.TestCase):
         water = INPUTS / "water" / "water.xyz"
         found, printed = {}, {}
         with tempfile.TemporaryDirectory() as folder:
-            for name, *options in (("here", "--verbose"), ("alone", "--pyscf-alone")):
+            for name, *options in (("here", "--verbose"), ("unchecked", "--unchecked"), ("alone", "--pyscf-alone")):
                 script = [INPUTS / "aspirin" / "gradient.py", water, "--basis", "6-31g", "-o", name, *options]
                 done = subprocess.run([sys.executable, "-B", *script], capture_output=True, text=True, cwd=folder,
                                       env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -156,7 +156,7 @@ class Examples(unittest.TestCase):
         gradients = trifuse.pyscf.Gradients(cc)
         expected = gradients.kernel()
         # An error of the amplitudes below 3e-7 enters both; PySCF alone stops at 1e-5.
-        for name, error in (("here", 1e-7), ("alone", 1e-6)):
+        for name, error in (("here", 1e-7), ("unchecked", 1e-7), ("alone", 1e-6)):
             self.assertAlmostEqual(found[name]["E(CCSD(T))"], gradients.e_tot, delta=error)
             self.assertLess(abs(found[name]["gradient"] - expected).max(), error)
 
