@@ -238,7 +238,8 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
   const auto refuse = [](const std::string& why) { throw UsageError("Derivatives are not computed " + why); };
   if (options.executor == ExecutorKind::reference) refuse("by the reference executor; choose the device cpu.");
   if (options.precision == Precision::mixed) refuse("in mixed precision; choose the precision double.");
-  if (!options.journal.empty()) refuse("with a journal, which does not store them; leave it out.");
+  if (!options.journal.empty() && (options.executor == ExecutorKind::cuda || ranks_on_gpus))
+    refuse("on GPUs with a journal, which does not store their sums; choose the device cpu or leave it out.");
   if (problem.quotients.size() != 1 || problem.quotients.front() != Quotient(problem.quotients.front().omega2) ||
       problem.left_integrals != nullptr || problem.second_left || problem.disconnected != nullptr) {
     refuse(

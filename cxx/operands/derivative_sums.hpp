@@ -6,6 +6,7 @@
 
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/plan/task_results.hpp"
+#include "tce_tiles/tiles/tile_sizes.hpp"
 
 /// The arrays to which the tasks of a run with derivatives add. They are derivatives of E(T) by the numbers that the
 /// executors read.
@@ -29,7 +30,11 @@ struct DerivativeSums {
 /// Returns the arrays for the panels of a layout, in the order of DerivativeSums.
 inline std::vector<SummedArray> derivative_sums(const PanelLayout& layout) {
   const auto orbitals = static_cast<std::size_t>(layout.tiles().orbitals());
-  std::vector<SummedArray> arrays = {{"operands", static_cast<std::size_t>(layout.doubles()), unit_of_operands},
+  const TileSizes largest = largest_tiles(layout.tiles());
+  // The name identifies the layout in stored sums: the tiles of all panels of a plan follow from the largest ones.
+  const std::string operands =
+      "operands in tiles of " + std::to_string(largest.holes) + " and " + std::to_string(largest.particles);
+  std::vector<SummedArray> arrays = {{operands, static_cast<std::size_t>(layout.doubles()), unit_of_operands},
                                      {"orbital energies", orbitals, unit_of_energies},
                                      {"omega2", 1, unit_of_energies}};
   for (std::size_t set = 0; set < layout.sets(); ++set)
