@@ -125,7 +125,7 @@ TEST_F(SumsBesideAJournal, AreRefusedIfTheyAreDamaged) {
   write_text(sums_path, whole.substr(0, whole.size() - 3));
   expect_refusal("is cut short");
   write_text(sums_path, whole);
-  EXPECT_GE(expect_same_bits(1), 20u);
+  EXPECT_GE(expect_same_bits(1), 10u);  // batches that were under way are not stored
 }
 
 TEST_F(SumsBesideAJournal, AreRefusedIfTheyBelongToOtherInputOrArrays) {
