@@ -41,7 +41,7 @@ struct PlanCommand {
   SourceOptions source;
   std::optional<std::int64_t> occupied, virtuals, auxiliary;
   int irreps = 1;
-  std::string reference = "rhf", gpu_model = "h200", operands = "auto", json, trace;
+  std::string reference = "rhf", gpu_model = "h200", operands = "auto", derivatives_of, json, trace;
   TableOptions table;
   CalculationOptions options;
   std::optional<int> ranks, gpus, nodes;
@@ -57,6 +57,8 @@ struct PlanCommand {
     if (job.gpus == 0 && options.precision == Precision::mixed) {
       throw UsageError("--precision mixed is for GPUs, but --gpus 0 has none; leave one of them out.");
     }
+    if (!derivatives_of.empty() && options.precision == Precision::mixed)
+      throw UsageError("Derivatives are not computed in mixed precision; leave --precision or --derivatives-of out.");
     Outputs outputs(overwrite);
     if (!source.path.empty()) {
       source.protect_in(outputs);
@@ -71,6 +73,9 @@ struct PlanCommand {
     const WithoutFactors whole(*molecule);
     const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
     problem.formulation = formulation_of(*molecule);
+    problem.derivatives = derivatives_of == "t"    ? Derivatives::amplitudes
+                          : derivatives_of.empty() ? Derivatives::none
+                                                   : Derivatives::all;
     set_sides(problem, *molecule, whole, needs);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
@@ -309,6 +314,8 @@ void add_plan(CLI::App& app, int&) {
       ->check(CLI::IsMember({"rhf", "uhf"}))
       ->capture_default_str();
   command->table.add_to(*plan, "--method");
+  plan->add_option("--derivatives-of", command->derivatives_of, "Of a run with derivatives: of t, or of all arrays")
+      ->check(CLI::IsMember({"t", "all"}));
   command->table.add_to(*plan, "--form");
   command->table.add_to(*plan, "--tile-size", "Largest tile; default: the same as in `run`");
   plan->add_option("--gpus", command->gpus,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,16 @@ inline std::vector<SummedArray> derivative_sums(const PanelLayout& layout) {
   for (std::size_t set = 0; set < layout.sets(); ++set)
     arrays.push_back({"ov tensor " + std::to_string(set), orbitals * orbitals, unit_of_operands});
   return arrays;
+}
+
+/// Returns the memory of the arrays, which each process has, bytes; 0: `problem` has no derivatives. `tiles`: of the
+/// panels.
+inline std::int64_t derivative_sum_bytes(const Problem& problem, const TileSpace& tiles) {
+  if (problem.derivatives == Derivatives::none) return 0;
+  const std::int64_t orbitals = tiles.orbitals();
+  return (PanelLayout::whole_doubles(problem, tiles) + orbitals + 1 +
+          problem.disconnected_sets() * orbitals * orbitals) *
+         static_cast<std::int64_t>(sizeof(std::int64_t));
 }
 
 }

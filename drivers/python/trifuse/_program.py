@@ -60,6 +60,7 @@ def plan(
     nodes: int | None = None,
     gpu_model: str | None = None,
     memory: str | None = None,
+    derivatives: str | None = None,
     form: str | None = None,
     tile_size: int | None = None,
     precision: str | None = None,
@@ -82,6 +83,8 @@ def plan(
     gpu_model, memory
         h200, h100, h100-pcie, a100, a100-40gb, b200, gb10, l40s, a6000, rtx4090 or rtx5090; memory to use on each GPU,
         for example "40GiB".
+    derivatives
+        t or all: those that the run computes (drivers/docs/derivatives.md).
     form, tile_size
         auto, spin-orbital or spin-adapted; the largest tile.
     precision
@@ -102,8 +105,9 @@ def plan(
     """
     arguments = [] if path is None else [_name("path", path)]
     options = {"occupied": occupied, "virtual": virtual, "naux": naux, "irreps": irreps, "reference": reference, "gpus": gpus,
-               "ranks": ranks, "nodes": nodes, "gpu-model": gpu_model, "memory": memory, "form": form,
-               "tile-size": tile_size, "precision": precision, "trace": None if trace is None else _name("trace", trace)}
+               "ranks": ranks, "nodes": nodes, "gpu-model": gpu_model, "memory": memory,
+               "derivatives-of": derivatives, "form": form, "tile-size": tile_size,
+               "precision": precision, "trace": None if trace is None else _name("trace", trace)}
     for name, value in options.items():
         if value is not None:
             arguments += ["--" + name, word(name, str(value))]
