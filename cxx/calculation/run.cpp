@@ -222,7 +222,8 @@ void Run::make_derivatives_of(std::vector<std::vector<std::int64_t>> sums, Calcu
   panels_ = nullptr;
   run_collectively(communicator_, [&] {
     result.derivatives = make_derivatives(state_.problem, *layout_, std::move(sums), state_.memory.threads);
-    check_derivatives(state_.problem, result.derivatives, result.energies.front().total, state_.memory.threads);
+    check_derivatives(state_.problem, *layout_, result.derivatives, result.energies.front().total,
+                      state_.memory.threads);
   });
 }
 
