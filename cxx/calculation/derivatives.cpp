@@ -243,12 +243,12 @@ void expect_sum(const char* what, const InnerProduct& product, double expected, 
 
 }
 
-void require_derivatives(const CalculationOptions& options, const Problem& problem, bool rotates, bool ranks_on_gpus) {
+void require_derivatives(const CalculationOptions& options, const Problem& problem, bool rotates, bool on_gpus) {
   if (options.derivatives == Derivatives::none) return;
   const auto refuse = [](const std::string& why) { throw UsageError("Derivatives are not computed " + why); };
   if (options.executor == ExecutorKind::reference) refuse("by the reference executor; choose the device cpu.");
   if (options.precision == Precision::mixed) refuse("in mixed precision; choose the precision double.");
-  if (!options.journal.empty() && (options.executor == ExecutorKind::cuda || ranks_on_gpus))
+  if (!options.journal.empty() && on_gpus)
     refuse("on GPUs with a journal, which does not store their sums; choose the device cpu or leave it out.");
   if (problem.quotients.size() != 1 || problem.quotients.front() != Quotient(problem.quotients.front().omega2) ||
       problem.left_integrals != nullptr || problem.second_left || problem.disconnected != nullptr) {
@@ -256,13 +256,7 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
         "for methods with moments of CCSD, for several methods or for several values of omega2; ask for one value of "
         "omega2 with the method t or reg-t.");
   }
-  if (options.executor == ExecutorKind::cuda && problem.two_sided())
-    refuse("on GPUs if there are left amplitudes; choose the device cpu.");
-  if (ranks_on_gpus) {
-    refuse(
-        "by several processes with GPUs; start one process, which uses all GPUs of its host, or choose the device "
-        "cpu.");
-  }
+  if (on_gpus && problem.two_sided()) refuse("on GPUs if there are left amplitudes; choose the device cpu.");
   if (rotates) refuse("for orbitals that are rotated; give arrays in canonical or semicanonical orbitals.");
   for (const TileSource* source : {problem.right, problem.left}) {
     if (source == nullptr) continue;

@@ -9,6 +9,7 @@
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/operands/derivative_sums.hpp"
+#include "cxx/operands/distributed_operands.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/run_tasks.hpp"
 #include "tce_tiles/tiles/wrapped_source.hpp"
@@ -146,6 +147,31 @@ TEST_P(DerivativesOf, PredictTheChangeOfTheEnergyInRandomDirections) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, DerivativesOf, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+
+/// Executors of different kinds want different tiles.
+TEST(SumsOfDerivatives, OfRanksWithDifferentTilesHaveOneLayout) {
+  const WithDirections x(closed_shell(6, 11), SpinFormulation::spin_adapted, false, ccsd_t);
+  const Problem& problem = x.owned.problem;
+  constexpr CpuTiles finest{2, 3}, of_rank[] = {{3, 3}, {2, 4}, {1, 1}};
+  const auto expected = sums_of(problem, x.plan, finest, {});
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+    const CpuTiles mine = of_rank[communicator.rank()];
+    const bool idle = communicator.rank() == 2;
+    std::unique_ptr<PanelExecutor> executor;
+    if (!idle) executor = prepare_cpu_executor(problem, x.plan.tiles, mine);
+    const auto tiles = finest_tiles(communicator, x.plan.tiles, idle ? nullptr : &executor->panel_tiles());
+    ASSERT_TRUE(tiles.has_value());
+    EXPECT_EQ(*tiles, cpu_panel_tiles(x.plan.tiles, finest));
+    const DistributedOperands operands(communicator, problem, x.plan.tiles, &*tiles, {}, std::int64_t{1} << 30);
+    if (!idle) executor->take_panels(operands.panels());
+    EXPECT_EQ(run_tasks(x.plan, executor.get(), {1, derivative_sums(PanelLayout(problem, *tiles))},
+                        {.communicator = &communicator})
+                  .sums,
+              expected);
+    EXPECT_FALSE(finest_tiles(communicator, x.plan.tiles, nullptr).has_value());
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
 
 TEST(SumsOfDerivatives, HaveTheSameBitsOnAnyNumberOfThreadsAndRanks) {
   for (const auto& [molecule, formulation] :
