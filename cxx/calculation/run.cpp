@@ -92,7 +92,7 @@ class Run {
   std::shared_ptr<const PanelStore> panels_;     ///< null: this rank takes none
   std::unique_ptr<Executor> executor_, failed_executor_;
   std::optional<TileSpace> common_tiles_;  ///< of the panels of all ranks; only with derivatives and several ranks
-  std::optional<PanelLayout> layout_;      ///< of the panels; only with derivatives
+  std::optional<PanelLayout> layout_;      ///< of the sums; only with derivatives
 };
 
 Run::Run(const CalculationState& state, const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
@@ -224,9 +224,9 @@ void Run::limit_threads_of_blas() {
 std::vector<SummedArray> Run::sums_of_tasks() {
   if (state_.problem.derivatives == Derivatives::none) return {};
   // A rank that computes nothing, or whose GPUs have failed, may have no panels.
-  layout_.emplace(state_.problem, common_tiles_        ? *common_tiles_
-                                  : panels_ != nullptr ? panels_->tiles()
-                                                       : cpu_panel_tiles(state_.plan.tiles));
+  layout_.emplace(layout_of_derivatives(state_.problem, common_tiles_        ? *common_tiles_
+                                                        : panels_ != nullptr ? panels_->tiles()
+                                                                             : cpu_panel_tiles(state_.plan.tiles)));
   return derivative_sums(*layout_);
 }
 

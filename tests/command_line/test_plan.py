@@ -161,6 +161,8 @@ class Prediction(PlanTest):
             budgets = [each["prediction"]["memory"]["gpu"]["budget"] for each in (energy, whole)]
             self.assertEqual(budgets[0] - budgets[1], sums)
         whole, part = (self.plan(*sizes, "--gpus", 0, "--derivatives-of", of)[0]["prediction"] for of in ("all", "t"))
+        # Amplitudes alone take t2, twice, in rows of multiples of eight numbers, and the products of t1.
+        self.assertLess(part["memory"]["sum_rank_bytes"], 0.8 * whole["memory"]["sum_rank_bytes"])
         self.assertAlmostEqual(part["seconds_of"]["tasks"] / whole["seconds_of"]["tasks"], 2.2 / 2.9, delta=0.02)
         self.assert_usage(*sizes, "--derivatives-of", "t", "--precision", "mixed", saying="in mixed precision")
         large = ("--occupied", 60, "--virtual", 900, "--gpus", 0, "--assume", "node-memory=700e9")

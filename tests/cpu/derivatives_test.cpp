@@ -85,16 +85,33 @@ struct WithDirections {
     return with(tensors, 0.0, 1.0, [&](const Problem& problem) {
       const PanelStore store(problem, panel_tiles);
       double sum = 0.0;
-      const auto add = [&](const std::vector<std::int64_t>& derivatives, std::size_t begin, const double* direction,
+      const auto add = [&](const std::vector<std::int64_t>& derivatives, std::int64_t begin, const double* direction,
                            std::size_t count) {
         for (std::size_t n = 0; n < count; ++n)
-          sum += unit_of_operands * static_cast<double>(derivatives[begin + n]) * direction[n];
+          sum +=
+              unit_of_operands * static_cast<double>(derivatives[static_cast<std::size_t>(begin) + n]) * direction[n];
       };
-      store.layout().visit([&](const PanelKey& key, const PanelExtent& extent) {
+      const PanelLayout &whole = store.layout(), &of_sums = store.layout_of_sums();
+      of_sums.visit([&](const PanelKey& key, const PanelExtent& extent) {
         const Panel panel = store.acquire(key);
-        const bool rows = key.kind != PanelKind::vvoo;
-        add(sums[DerivativeSums::operands], static_cast<std::size_t>(extent.begin),
-            panel.data - (rows ? store.layout().rows(key).begin : 0), static_cast<std::size_t>(extent.doubles));
+        const auto& derivatives = sums[DerivativeSums::operands];
+        if (key.kind == PanelKind::vvoo)
+          return add(derivatives, extent.begin, panel.data, static_cast<std::size_t>(extent.doubles));
+        const double* const data = panel.data - whole.rows(key).begin;
+        if (of_sums.has_whole_rows())
+          return add(derivatives, extent.begin, data, static_cast<std::size_t>(extent.doubles));
+        const ContractedExtent contracted = whole.contracted(key);
+        const auto count =
+            static_cast<std::size_t>(key.kind == PanelKind::left ? contracted.particles : contracted.holes);
+        for (const Side side : of_sums.sides_in_panel(key)) {
+          PanelKey of_side = key;
+          of_side.side = side;
+          const PanelRows from = whole.rows(of_side), to = of_sums.stored_rows(of_side);
+          for (std::int64_t row = 0; row < extent.doubles / to.stride; ++row) {
+            add(derivatives, extent.begin + row * to.stride + to.amplitude_part(key.kind),
+                data + row * from.stride + from.amplitude_part(key.kind), count);
+          }
+        }
       });
       for (std::size_t set = 0; set < store.layout().sets(); ++set) {
         const std::vector<std::int64_t>& derivatives = sums[DerivativeSums::ov_tensor(set)];
@@ -114,7 +131,7 @@ struct WithDirections {
 std::vector<std::vector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
                                                const RunSettings& settings) {
   const auto executor = make_cpu_executor(problem, plan.tiles, tiles);
-  const PanelLayout layout(problem, cpu_panel_tiles(plan.tiles, tiles));
+  const PanelLayout layout = layout_of_derivatives(problem, cpu_panel_tiles(plan.tiles, tiles));
   return run_tasks(plan, *executor, {1, derivative_sums(layout)}, settings).sums;
 }
 

@@ -18,7 +18,7 @@ struct BackwardProgram {
     BackwardProduct shape{};
     int target = 0;        ///< number of the target among the seeds
     PanelName panel{};     ///< the panel that is multiplied
-    std::int64_t out = 0;  ///< offset of the other panel in the linear layout
+    std::int64_t out = 0;  ///< offset in the sums of contracted index 0 of the first row of the other panel
   };
   /// The integers of a vvoo block, see VvooSum. `out`: offset in the linear layout; negative if the block vanishes.
   struct Vvoo {
@@ -32,8 +32,9 @@ struct BackwardProgram {
   double operations = 0.0;  ///< floating-point operations of all products
 };
 
-/// Writes the backward program of `task` to `program`. `layout`: the panels of a problem with one side and without
-/// factors. `names`: its program, see write_program(). `contractions`: memory that is reused from call to call.
+/// Writes the backward program of `task` to `program`. `layout`: of the sums of a problem with one side and without
+/// factors, see layout_of_derivatives(). `names`: its program, see write_program(). `contractions`: memory that is
+/// reused from call to call.
 void write_backward_program(const Problem& problem, const PanelLayout& layout, const Task& task,
                             const TaskProgram& names, const OperandFormat& format, ContractionList& contractions,
                             BackwardProgram& program);
