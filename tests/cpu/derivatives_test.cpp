@@ -211,17 +211,25 @@ class AgainstTheReference {
       if (seen.emplace(use.source, use.tensor, use.spaces).second) expect_equal(use);
     }
     EXPECT_GE(seen.size(), 4u);
-    const auto energies = reference_.of_energies();
-    for (std::size_t n = 0; n < energies.size(); ++n)
-      expect_near(unit_of_energies * static_cast<double>(sums_[DerivativeSums::energies][n]), energies[n]);
-    expect_near(unit_of_energies * static_cast<double>(sums_[DerivativeSums::omega2][0]), reference_.of_omega2());
+    std::vector<double> found, energies(reference_.of_energies().begin(), reference_.of_energies().end());
+    energies.push_back(reference_.of_omega2());
+    for (const std::size_t array : {DerivativeSums::energies, DerivativeSums::omega2})
+      for (const std::int64_t number : sums_[array]) found.push_back(unit_of_energies * static_cast<double>(number));
+    expect_near(found, energies, unit_of_energies);
     const ReferenceTensors& left = reference_.of(problem_.two_sided() ? Side::left : Side::right);
     for (const OvTensor tensor : {OvTensor::t1, OvTensor::f_ov}) expect_equal(tensor, left.ov(tensor));
   }
 
  private:
-  static void expect_near(double found, double expected) {
-    EXPECT_NEAR(found, expected, 1e-15 + 1e-11 * std::abs(expected));
+  /// Compares numbers relative to the largest of them. `unit`: of the sums, to which each subtask rounds.
+  static void expect_near(std::span<const double> found, std::span<const double> expected, double unit) {
+    ASSERT_EQ(found.size(), expected.size());
+    double size = 0.0, difference = 0.0;
+    for (std::size_t n = 0; n < found.size(); ++n) {
+      size = std::max(size, std::abs(expected[n]));
+      difference = std::max(difference, std::abs(found[n] - expected[n]));
+    }
+    EXPECT_LE(difference, 1e-11 * size + 50.0 * unit) << size;
   }
   bool adapted() const { return problem_.formulation == SpinFormulation::spin_adapted; }
 
@@ -236,7 +244,7 @@ class AgainstTheReference {
           found[p * n + h] +=
               of.weight * unit_of_operands * static_cast<double>(sums_[DerivativeSums::ov_tensor(set)][h * n + p]);
     }
-    for (std::size_t at = 0; at < expected.size(); ++at) expect_near(found[at], expected[at]);
+    expect_near(found, expected, unit_of_operands);
   }
 
   void expect_equal(const PanelBlocks::Use& use) const {
@@ -277,14 +285,17 @@ class AgainstTheReference {
       const auto at = found.find({w, x, y, z});
       return at == found.end() ? 0.0 : at->second;
     };
+    std::vector<double> sums, all_wanted;
     for (const auto& [e, value] : found) {
       double sum = with_images(e, stored), wanted = with_images(e, raw);
       if (adapted()) {
         sum += found.at(equal(e));
         wanted += with_images(equal(e), raw);
       }
-      expect_near(sum, wanted);
+      sums.push_back(sum);
+      all_wanted.push_back(wanted);
     }
+    expect_near(sums, all_wanted, unit_of_operands);
   }
 
   const Problem& problem_;
