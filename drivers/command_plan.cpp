@@ -57,8 +57,6 @@ struct PlanCommand {
     if (job.gpus == 0 && options.precision == Precision::mixed) {
       throw UsageError("--precision mixed is for GPUs, but --gpus 0 has none; leave one of them out.");
     }
-    if (!derivatives_of.empty() && options.precision == Precision::mixed)
-      throw UsageError("Derivatives are not computed in mixed precision; leave --precision or --derivatives-of out.");
     Outputs outputs(overwrite);
     if (!source.path.empty()) {
       source.protect_in(outputs);
@@ -73,9 +71,7 @@ struct PlanCommand {
     const WithoutFactors whole(*molecule);
     const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
     problem.formulation = formulation_of(*molecule);
-    problem.derivatives = derivatives_of == "t"    ? Derivatives::amplitudes
-                          : derivatives_of.empty() ? Derivatives::none
-                                                   : Derivatives::all;
+    problem.derivatives = derivatives();
     set_sides(problem, *molecule, whole, needs);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
@@ -158,6 +154,13 @@ struct PlanCommand {
     made_up.auxiliary = auxiliary.value_or(0);
     made_up.hole_tile = made_up.particle_tile = std::int64_t{1} << 20;
     return make_synthetic_source(made_up);
+  }
+
+  Derivatives derivatives() const {
+    if (derivatives_of.empty()) return Derivatives::none;
+    if (options.precision == Precision::mixed)
+      throw UsageError("Derivatives are not computed in mixed precision; leave --precision or --derivatives-of out.");
+    return derivatives_of == "t" ? Derivatives::amplitudes : Derivatives::all;
   }
 
   SpinFormulation formulation_of(const TileSource& molecule) const {

@@ -236,18 +236,9 @@ std::span<const Side> PanelLayout::sides_in_panel(const PanelKey& key) const {
 }
 
 std::int64_t PanelLayout::size_of(const PanelKey& key) const {
-  switch (key.kind) {
-    case PanelKind::left:
-    case PanelKind::right:
-      return row_count(tiles_, tiles_of(key)) * stored_rows(key).stride;
-    case PanelKind::factors_vv:
-    case PanelKind::factors_ov:
-    case PanelKind::factors_oo:
-      return slab_doubles(tiles_, auxiliary_, key);
-    case PanelKind::vvoo:
-      break;
-  }
-  return makes(key) ? 0 : vvoo_doubles(tiles_, key.tiles);
+  if (key.kind == PanelKind::vvoo) return makes(key) ? 0 : vvoo_doubles(tiles_, key.tiles);
+  if (key.kind != PanelKind::left && key.kind != PanelKind::right) return slab_doubles(tiles_, auxiliary_, key);
+  return row_count(tiles_, tiles_of(key)) * stored_rows(key).stride;
 }
 
 bool PanelLayout::makes(const PanelKey& key) const {

@@ -5,6 +5,7 @@
 
 #include "cxx/triples/energy.hpp"
 #include "cxx/triples/reference_elements.hpp"
+#include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
 
@@ -47,6 +48,29 @@ ReferenceDerivatives::ReferenceDerivatives(const Problem& problem, const TileSpa
   };
   right_ = read(Side::right);
   if (problem.two_sided()) left_ = read(Side::left);
+}
+
+double ReferenceDerivatives::of_block(const TileSource& source, TensorKind tensor, const std::array<int, 4>& tiles,
+                                      const std::array<std::int64_t, 4>& orbitals) const {
+  using R = ReferenceTensors;
+  const auto is_hole = [&](std::size_t n) { return orbitals[n] < right_.numbers.holes; };
+  const bool t2 = tensor == TensorKind::t2, vvov = !is_hole(0) && !is_hole(3);
+  Dense4 R::*const member = t2 ? &R::t2 : is_hole(0) ? &R::ovoo : vvov ? &R::vvov : &R::vvoo;
+  // Both sides have the same integrals.
+  const bool of_left = problem_.two_sided() && (!t2 || &source == problem_.left),
+             of_right = !t2 || &source == problem_.right;
+  const auto value = [&](std::int64_t u1, std::int64_t u2, std::int64_t l1, std::int64_t l2) {
+    return (of_left ? (left_.derivatives.*member)(u1, u2, l1, l2) : 0.0) +
+           (of_right ? (right_.derivatives.*member)(u1, u2, l1, l2) : 0.0);
+  };
+  const bool images = problem_.formulation == SpinFormulation::spin_orbital;
+  const bool bra = images && !is_hole(0) && tiles[0] != tiles[1], ket = images && !vvov && tiles[2] != tiles[3];
+  const auto [u1, u2, l1, l2] = orbitals;
+  double sum = value(u1, u2, l1, l2);
+  if (bra) sum -= value(u2, u1, l1, l2);
+  if (ket) sum -= value(u1, u2, l2, l1);
+  if (bra && ket) sum += value(u2, u1, l2, l1);
+  return sum;
 }
 
 double ReferenceDerivatives::inverse(const Triple& p, const Triple& h) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -28,6 +30,11 @@ class ReferenceDerivatives {
   /// Returns the derivatives by the amplitudes and integrals of a side, hartree per unit of the operand. A problem with
   /// one side has them on the right. Integrals of both sides: add the derivatives of both.
   const ReferenceTensors& of(Side side) const { return side == Side::left ? left_.derivatives : right_.derivatives; }
+  /// Returns the derivative by an element of a block of t2 or v2. The element also stands for its antisymmetric images,
+  /// as far as the block does not contain them. `source`: of the block. `tiles`: of the block. `orbitals`: of the
+  /// element.
+  double of_block(const TileSource& source, TensorKind tensor, const std::array<int, 4>& tiles,
+                  const std::array<std::int64_t, 4>& orbitals) const;
   /// Returns the derivatives by orbital energies, [orbital], and by omega2.
   std::span<const double> of_energies() const { return of_energies_; }
   double of_omega2() const { return of_omega2_; }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,30 @@
 /// Sums of derivative times operand (Euler), which are compared with the energies after every run.
 namespace trifuse::testing {
 namespace {
+
+TEST(DerivativesOfTheReferenceExecutor, EqualThoseOfCores) {
+  for (const SyntheticMolecule& molecule : {closed_shell(3, 5), open_shell(Reference::uhf, {3, 2, 4, 5})}) {
+    const ArraysOfMolecule arrays(molecule, HeldArrays::Layout::c_order);
+    for (const Derivatives kind : {Derivatives::amplitudes, Derivatives::all}) {
+      CalculationOptions options = options_for();
+      options.derivatives = kind;
+      const CalculationResult cores = calculate(arrays.source(), options);
+      options.executor = ExecutorKind::reference;
+      const CalculationResult reference = calculate(arrays.source(), options);
+      ASSERT_EQ(reference.derivatives.size(), cores.derivatives.size());
+      for (std::size_t n = 0; n < cores.derivatives.size(); ++n) {
+        const NamedDerivative &found = cores.derivatives[n], &expected = reference.derivatives[n];
+        EXPECT_EQ(found.name, expected.name);
+        EXPECT_EQ(found.shape, expected.shape);
+        double largest = 0.0;
+        for (const double x : expected.values) largest = std::max(largest, std::abs(x));
+        EXPECT_GT(largest, 0.0) << found.name;
+        for (std::size_t at = 0; at < found.values.size(); ++at)
+          ASSERT_NEAR(found.values[at], expected.values[at], 1e-10 * largest + 1e-15) << found.name << ' ' << at;
+      }
+    }
+  }
+}
 
 /// A run with derivatives, and the check of its derivatives after a change.
 class CheckedDerivatives : public ::testing::TestWithParam<double> {
