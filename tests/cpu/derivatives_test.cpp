@@ -86,12 +86,12 @@ struct WithDirections {
     });
   }
   /// Returns the sum over all operands of derivative times direction.
-  double times_direction(const std::vector<std::vector<std::int64_t>>& sums, const TileSpace& panel_tiles,
+  double times_direction(const std::vector<ZeroedVector<std::int64_t>>& sums, const TileSpace& panel_tiles,
                          const std::vector<TensorKind>& tensors) const {
     return with(tensors, 0.0, 1.0, [&](const Problem& problem) {
       const PanelStore store(problem, panel_tiles);
       double sum = 0.0;
-      const auto add = [&](const std::vector<std::int64_t>& derivatives, std::int64_t begin, const double* direction,
+      const auto add = [&](std::span<const std::int64_t> derivatives, std::int64_t begin, const double* direction,
                            std::size_t count) {
         for (std::size_t n = 0; n < count; ++n)
           sum +=
@@ -120,7 +120,7 @@ struct WithDirections {
         }
       });
       for (std::size_t set = 0; set < store.layout().sets(); ++set) {
-        const std::vector<std::int64_t>& derivatives = sums[DerivativeSums::ov_tensor(set)];
+        const std::span<const std::int64_t> derivatives = sums[DerivativeSums::ov_tensor(set)];
         add(derivatives, 0, store.ov_tensor(set).data(), derivatives.size());
       }
       return sum;
@@ -134,8 +134,8 @@ struct WithDirections {
   }
 };
 
-std::vector<std::vector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
-                                               const RunSettings& settings) {
+std::vector<ZeroedVector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
+                                                const RunSettings& settings) {
   const auto executor = make_cpu_executor(problem, plan.tiles, tiles);
   const PanelLayout layout = layout_of_derivatives(problem, cpu_panel_tiles(plan.tiles, tiles));
   return run_tasks(plan, *executor, {1, derivative_sums(layout)}, settings).sums;
@@ -174,7 +174,7 @@ using ByOrbitals = std::map<std::array<std::int64_t, 4>, double>;
 
 /// Returns the derivatives of the cores by the blocks of the source, the tensor and the spaces of a use.
 ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& like, const Problem& problem,
-                     const std::vector<std::int64_t>& sums) {
+                     std::span<const std::int64_t> sums) {
   ByOrbitals found;
   const TileSpace& space = layout.tiles();
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
@@ -300,7 +300,7 @@ class AgainstTheReference {
 
   const Problem& problem_;
   PanelLayout layout_;
-  std::vector<std::vector<std::int64_t>> sums_;
+  std::vector<ZeroedVector<std::int64_t>> sums_;
   ReferenceDerivatives reference_;
 };
 
