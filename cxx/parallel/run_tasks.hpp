@@ -49,14 +49,14 @@ struct RunSettings {
 
 /// Result of `run_tasks`.
 struct RunOutcome {
-  std::vector<TaskEnergy> energies;             ///< energies[task, omega2], hartree
+  std::vector<TaskEnergy> energies;              ///< energies[task, omega2], hartree
   std::vector<ZeroedVector<std::int64_t>> sums;  ///< [array][element], see ResultShape; of all tasks
-  std::vector<WorkerKind> kinds;                ///< kinds[task]: the kind of worker that computed it
-  double operations = 0.0;                      ///< floating-point operations that all ranks executed in this run
-  std::size_t from_journal = 0;                 ///< tasks whose energies came from the journal
-  std::size_t from_other_kind = 0;              ///< those of them from a kind of worker that takes no part in this run
-  std::vector<RankWork> ranks;                  ///< ranks[rank]; one element for a single process
-  std::vector<std::string> warnings;            ///< failures of devices, of all ranks
+  std::vector<WorkerKind> kinds;                 ///< kinds[task]: the kind of worker that computed it
+  double operations = 0.0;                       ///< floating-point operations that all ranks executed in this run
+  std::size_t from_journal = 0;                  ///< tasks whose energies came from the journal
+  std::size_t from_other_kind = 0;               ///< those of them from a kind of worker that takes no part in this run
+  std::vector<RankWork> ranks;                   ///< ranks[rank]; one element for a single process
+  std::vector<std::string> warnings;             ///< failures of devices, of all ranks
 };
 
 /// Executes all tasks of a plan that the journal does not contain, and returns the energies of all tasks. It uses
