@@ -190,7 +190,7 @@ class Derivatives(unittest.TestCase):
                    "factors_ov": np.zeros((2, 3, 4)), "factors_vv": np.zeros((2, 4, 4))}
         for sentence, given, options in (
                 ("several values of omega2", arrays, {"omega2": [0.0, 0.1]}), ("mixed precision", arrays, {"precision": "mixed"}),
-                ("journal", arrays, {"journal": "some.journal"}), ("by factors", factors, {}),
+                ("by factors", factors, {}),
                 ("no derivatives by t3", arrays, {"derivatives": ["t3"]}), ("none, t or all", arrays, {"derivatives": "everything"})):
             with self.subTest(sentence), self.assertRaisesRegex(trifuse.UsageError, sentence):
                 triples(given, **options)
