@@ -20,6 +20,7 @@
 #include "drivers/launcher.hpp"
 #include "drivers/mpi_processes.hpp"
 #include "drivers/openblas_kernels.hpp"
+#include "drivers/pages.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/stop_signals.hpp"
 #include "drivers/version_text.hpp"
@@ -93,7 +94,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
     const bool talks = communicator == nullptr || communicator->rank() == 0;
     std::ostringstream help, complaint;
     const int code = app.exit(error, help, complaint);
-    if (talks && code == 0) write_output(help.str());
+    if (talks && code == 0) write_output(with_paths_of_pages(help.str()));
     // The message contains text of the user, so it is made printable.
     if (talks && code != 0) print_error("{}\nRun with --help for more information.\n", printable(error.what()));
     return code == 0 ? success : bad_usage;
