@@ -40,7 +40,8 @@ def read_by_options(text):
     """The variables of the options that NWChem's routine has, see CalculationOption::variable."""
     table = text[text.index("constexpr std::array table"):]
     rows = re.split(r"\n    row", table[:table.index("};\n")])
-    names = [re.search(r'"(\w+)"', row)[1] for row in rows[1:] if re.search(r"\b(routine|symbols)\b", re.sub(r'"[^"]*"', "", row))]
+    at_routine = [row for row in rows[1:] if re.search(r"\b(routine|symbols)\b", re.sub(r'"[^"]*"', "", row))]
+    names = [re.search(r'"(\w+)"', row)[1] for row in at_routine]
     return {"TRIFUSE_" + ("NWCHEM_" if name == "device" else "") + name.upper() for name in names}
 
 
@@ -49,7 +50,8 @@ def read_by(root):
     found = {}
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            reader = read_by_python if path.suffix == ".py" else read_by_cpp if path.suffix in (".cpp", ".hpp", ".cu", ".c") else None
+            of_cpp = path.suffix in (".cpp", ".hpp", ".cu", ".c")
+            reader = read_by_python if path.suffix == ".py" else read_by_cpp if of_cpp else None
             if reader is not None and path.is_file():
                 for name in reader(path.read_text()):
                     found.setdefault(name, path)
@@ -62,7 +64,8 @@ def read_by(root):
 
 def on_page(root):
     """The variables in the first column of the table and in the paragraph behind it."""
-    section = (root / "drivers/docs/running.md").read_text().split("\n## Environment\n")[1].split("\nThe program also refuses")[0]
+    page = (root / "drivers/docs/running.md").read_text()
+    section = page.split("\n## Environment\n")[1].split("\nThe program also refuses")[0]
     table = "".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
     scripts = section[section.index("The scripts that build"):]
     homes = re.findall(r"`(XDG_CACHE_HOME|HOME)`", section)
@@ -72,7 +75,8 @@ def on_page(root):
 def main():
     root = Path(sys.argv[1]).resolve()
     code, page = read_by(root), on_page(root)
-    problems = [f"{path.relative_to(root)}: reads {name}, which the table of running.md does not name." for name, path in sorted(code.items()) if name not in page]
+    problems = [f"{path.relative_to(root)}: reads {name}, which the table of running.md does not name."
+                for name, path in sorted(code.items()) if name not in page]
     problems += [f"drivers/docs/running.md: names {name}, which no code reads." for name in sorted(page - set(code))]
     print("\n".join(problems) or f"{len(code)} variables")
     sys.exit(1 if problems or len(code) < 20 else 0)

@@ -14,7 +14,8 @@ pages = [page for pattern in ("*/docs/*.md", "examples/*.md", "examples/*/*.md")
 problems, links = [], 0
 for page in pages:
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text) + re.findall(r"^\[[^\]]+\]: ([^\s#:]+)(?:#\S*)?$", text, re.MULTILINE):
+    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text)
+    for target in targets + re.findall(r"^\[[^\]]+\]: ([^\s#:]+)(?:#\S*)?$", text, re.MULTILINE):
         links += 1
         if not (page.parent / target).exists():
             problems.append(f"{page.relative_to(prefix)}: {target}")

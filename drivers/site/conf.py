@@ -61,10 +61,12 @@ def pages_of_the_site(app, name, source):
             return match[0]
         return f"[{match[1]}]({match[2].rstrip('/')}/README.md)" if has_page(target) else match[1]
 
+    def page_of_target(match):
+        return match[0] + ("/README.md" if has_page(folder / match[2]) else "")
+
     source[0] = re.sub(r"\[([^\]]+)\]\(([^)#:]+)(?:#[^)]*)?\)", link, source[0])
     # The same for targets that stand at the end of a page.
-    source[0] = re.sub(r"^(\[[^\]]+\]: )([^\s#:]+)$", lambda match: match[1] + match[2] + ("/README.md" if has_page(folder / match[2]) else ""),
-                       source[0], flags=re.MULTILINE)
+    source[0] = re.sub(r"^(\[[^\]]+\]: )([^\s#:]+)$", page_of_target, source[0], flags=re.MULTILINE)
     if name == root_doc:
         source[0] += "\n" + (root / "drivers" / "site" / "contents.md").read_text()
 
