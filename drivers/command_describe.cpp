@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
 #include "trifuse_config.hpp"
@@ -204,11 +205,16 @@ void add_describe(CLI::App& app) {
   describe->add_option("FORM", *form)->required()->check(CLI::IsMember({"bash", "zsh", "man"}));
   describe->add_option("COMMAND", *command, "man: the page of this command");
   describe->callback([&app, form, command] {
-    if (!command->empty()) {
-      write_output(man_page_of(*app.get_subcommand(*command), app));
-    } else {
+    if (command->empty()) {
       write_output(*form == "bash" ? bash_completion(app) : *form == "zsh" ? zsh_completion(app) : man_page(app));
+      return;
     }
+    const std::vector<const CLI::App*> commands = commands_of(app);
+    const auto found = std::find_if(commands.begin(), commands.end(),
+                                    [&](const CLI::App* each) { return each->get_name() == *command; });
+    if (*form != "man" || found == commands.end())
+      throw UsageError("Only commands of `trifuse --help` have a page of their own, and only as a man page.");
+    write_output(man_page_of(**found, app));
   });
 }
 

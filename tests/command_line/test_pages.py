@@ -174,6 +174,10 @@ class Pages(ProgramTest):
                         self.assertIn(f" {ROOT / page}", shown)
                 self.assertIn("/docs/", shown)
 
+    def test_only_commands_have_man_pages_of_their_own(self):
+        for arguments in (["man", "nothing"], ["bash", "run"]):
+            self.assert_one_sentence(trifuse("describe", *arguments), 2, "only as a man page")
+
     def test_the_version_is_the_same_everywhere(self):
         version = re.search(r"project\(trifuse VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
         for page, pattern in (("drivers/conda/recipe.yaml", r'^  version: "(.*)"$'), ("CHANGELOG.md", r"^## \[([0-9.]+)\] - \d{4}-\d\d-\d\d$")):
