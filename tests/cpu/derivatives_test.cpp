@@ -79,7 +79,7 @@ struct WithDirections {
     });
   }
   /// Returns the sum over all operands of derivative times direction.
-  double times_direction(const std::vector<std::vector<std::int64_t>>& sums, const TileSpace& panel_tiles,
+  double times_direction(const std::vector<ZeroedVector<std::int64_t>>& sums, const TileSpace& panel_tiles,
                          const std::vector<TensorKind>& tensors) const {
     return with(tensors, 0.0, 1.0, [&](const Problem& problem) {
       const PanelStore store(problem, panel_tiles);
@@ -110,7 +110,7 @@ struct WithDirections {
   }
 };
 
-std::vector<std::vector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
+std::vector<ZeroedVector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
                                                const RunSettings& settings) {
   const auto executor = make_cpu_executor(problem, plan.tiles, tiles);
   const PanelLayout layout(problem, cpu_panel_tiles(plan.tiles, tiles));
