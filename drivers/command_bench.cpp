@@ -17,6 +17,7 @@
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/base/threads.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"

@@ -3,6 +3,7 @@
 
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/json_values.hpp"
 #include "cxx/report/report.hpp"

@@ -10,6 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/derivatives.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/state.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cxx/base/hosts.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/state.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/journal.hpp"

@@ -8,6 +8,7 @@
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/devices.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/cuda/contraction/device_workplace.hpp"

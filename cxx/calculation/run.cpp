@@ -19,6 +19,7 @@
 #include "cxx/calculation/energy_sums.hpp"
 #include "cxx/calculation/executors.hpp"
 #include "cxx/calculation/fingerprint.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/calculation/sample.hpp"
 #include "cxx/cpu/cpu_executor.hpp"

@@ -9,6 +9,7 @@
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/operation_amount.hpp"
 #include "cxx/base/printable.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/option_table.hpp"
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/plan/executor_report.hpp"
