@@ -89,7 +89,7 @@ class Run {
   std::optional<DistributedOperands> operands_;  ///< only if ranks share the operands; outlives the panels
   std::shared_ptr<const PanelStore> panels_;     ///< null: this rank takes none
   std::unique_ptr<Executor> executor_, failed_executor_;
-  std::optional<PanelLayout> layout_;  ///< of the panels; only with derivatives
+  std::optional<PanelLayout> layout_;  ///< of the sums; only with derivatives
 };
 
 Run::Run(const CalculationState& state, const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
@@ -211,7 +211,8 @@ void Run::limit_threads_of_blas() {
 std::vector<SummedArray> Run::sums_of_tasks() {
   if (state_.problem.derivatives == Derivatives::none) return {};
   // The panels of all ranks have the same tiles. A rank that computes nothing may have none.
-  layout_.emplace(state_.problem, panels_ != nullptr ? panels_->tiles() : cpu_panel_tiles(state_.plan.tiles));
+  layout_.emplace(layout_of_derivatives(state_.problem,
+                                        panels_ != nullptr ? panels_->tiles() : cpu_panel_tiles(state_.plan.tiles)));
   return derivative_sums(*layout_);
 }
 

@@ -18,7 +18,7 @@ inline constexpr double unit_of_energies = 0x1p-54, unit_of_operands = 0x1p-58;
 
 /// Numbers of the arrays in ResultShape::sums.
 struct DerivativeSums {
-  static constexpr std::size_t operands = 0;  ///< left and right panels and vvoo blocks, in the linear layout
+  static constexpr std::size_t operands = 0;  ///< left and right panels and vvoo blocks, see layout_of_derivatives()
   static constexpr std::size_t energies = 1;  ///< orbital energies, [orbitals]
   static constexpr std::size_t omega2 = 2;    ///< omega2, one number
   /// The ov tensor of a set, multiplied by the weight of the set: [hole, particle] over all orbitals, as
@@ -26,7 +26,14 @@ struct DerivativeSums {
   static constexpr std::size_t ov_tensor(std::size_t set) { return 3 + set; }
 };
 
-/// Returns the arrays for the panels of a layout, in the order of DerivativeSums.
+/// Returns the layout of the sums by operands. `problem`: with derivatives. `tiles`: of the panels. Derivatives by
+/// amplitudes alone need no sums by panels that are made from factors; those by factors do.
+inline PanelLayout layout_of_derivatives(const Problem& problem, const TileSpace& tiles) {
+  return problem.derivatives == Derivatives::all ? PanelLayout::of_whole_panels(problem, tiles)
+                                                 : PanelLayout(problem, tiles);
+}
+
+/// Returns the arrays for the panels of layout_of_derivatives(), in the order of DerivativeSums.
 inline std::vector<SummedArray> derivative_sums(const PanelLayout& layout) {
   const auto orbitals = static_cast<std::size_t>(layout.tiles().orbitals());
   std::vector<SummedArray> arrays = {{"operands", static_cast<std::size_t>(layout.doubles()), unit_of_operands},

@@ -173,12 +173,13 @@ std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
   return factors == nullptr ? 0 : factors->auxiliary();
 }
 
-PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
+PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares,
+                         std::int64_t auxiliary)
     : formulation_(problem.formulation),
       sides_(problem.sides()),
       joins_sides_(problem.joins_sides()),
       sets_(problem.sets()),
-      auxiliary_(PanelLayout::auxiliary_of(problem)),
+      auxiliary_(auxiliary),
       tiles_(tiles),
       indices_(of_vvoo + sets_.size()) {
   if (sides_ > 1 && !joins_sides_ && has_factors())

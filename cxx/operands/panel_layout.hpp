@@ -91,7 +91,13 @@ class PanelLayout {
   /// the same integrals, on its disconnected sets, and on the number of auxiliary functions of its factors. Throws
   /// std::logic_error if there are sides with different integrals and one of them has factors. `tiles`: the tiles of
   /// the panels, for the orbitals of the problem. `shares`: shares[rank], the part of each rank.
-  PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
+  PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided)
+      : PanelLayout(problem, tiles, shares, auxiliary_of(problem)) {}
+  /// Returns the layout of all panels as tasks read them, also of those that are made from factors. Parameters are
+  /// those of the constructor.
+  static PanelLayout of_whole_panels(const Problem& problem, const TileSpace& tiles) {
+    return {problem, tiles, undivided, 0};
+  }
 
   SpinFormulation formulation() const { return formulation_; }
   /// Returns true if one right panel belongs to both sides of the problem.
@@ -161,6 +167,8 @@ class PanelLayout {
   static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);
 
  private:
+  PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares,
+              std::int64_t auxiliary);
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
   /// Positions in `indices_`: left panels [side], right panels [side], slabs of factors, vvoo blocks [set].
   static constexpr std::size_t of_left = 0, of_right = of_left + max_sides, of_factors_vv = of_right + max_sides,
