@@ -14,7 +14,7 @@ import numpy as np
 from ._options import ObjectOptions, Options, names_of, refuse_unknown, taking
 from ._pyscf_densities import gamma1, gamma2, intermediates, is_restricted, module_of
 from ._pyscf_derivatives import derivatives_of
-from ._pyscf_properties import electronic, refuse_other_orbitals, refuse_unsupported
+from ._pyscf_properties import electronic, refuse_fitted_density, refuse_other_orbitals, refuse_unsupported
 from ._pyscf_triples import export, integrals_of, triples
 from .errors import UsageError
 
@@ -188,6 +188,8 @@ def _left_to_pyscf(mycc: Any, eris: Any, made: Callable[..., Any]) -> str | None
             refuse_unsupported(mycc)
         if made is _grad_elec:
             refuse_other_orbitals(mycc)
+        if made in (_gamma2, _gamma2_outcore):
+            refuse_fitted_density(mycc)
     except UsageError as error:
         return str(error)
     return None
