@@ -182,7 +182,7 @@ def solve_lambda(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: 
     Parameters
     ----------
     mycc
-        RCCSD or UCCSD with canonical orbitals and conventional integrals, after kernel(); frozen orbitals and symmetry too.
+        RCCSD or UCCSD with canonical orbitals, after kernel(); frozen orbitals, density fitting and symmetry too.
     t1, t2, eris
         As in `triples`.
     l1, l2
