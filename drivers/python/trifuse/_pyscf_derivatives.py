@@ -76,6 +76,14 @@ def derivatives_of(mycc: Any, t1: Any, t2: Any, eris: Any, which: str, options: 
     return found._replace(fock=fock_blocks(found, arrays, orbitals.energies, options))
 
 
+def derivatives_by_integrals(mycc: Any, t1: Any, t2: Any, eris: Any, options: dict[str, Any]) -> Derivatives:
+    """The derivatives "all", with density fitting, too, by the integrals of `eris`."""
+    if export.is_density_fitted(mycc):
+        unfitted = importlib.import_module(f"pyscf.cc.{'ccsd' if export.orbitals_of(mycc, eris, t1, t2).restricted else 'uccsd'}")
+        mycc = mycc.view(unfitted.CCSD)
+    return derivatives_of(mycc, t1, t2, eris, "all", options)
+
+
 def _in_order_of_pyscf(values: Any, classes: str, orbitals: Any) -> Any:
     """An array of the dump in the order of PySCF's orbitals."""
     orders = [np.arange(n) if c == "Q" else np.argsort(orbitals.order[c], kind="stable") for c, n in zip(classes, values.shape)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._options import Options, refuse_unknown, taking
 from ._pyscf_densities import gamma1, gamma2, gamma2_of_ccsd, is_restricted, rdm1, rdm2, solved_lambda
-from ._pyscf_derivatives import Derivatives, derivatives_of
+from ._pyscf_derivatives import Derivatives, derivatives_by_integrals, derivatives_of
 from ._pyscf_fitted import refuse_other_fitting
 from ._pyscf_response import gradient, relaxed_density, response, terms_of_factors, terms_of_integrals
 from ._pyscf_triples import export, integrals_of, own_errors
@@ -143,13 +143,6 @@ def refuse_unsupported(mycc: Any) -> None:
                          "CCSD object and omega2.")
 
 
-def refuse_fitted_density(mycc: Any) -> None:
-    """Raises UsageError for objects whose derivatives are those by factors, not by integrals."""
-    if export.is_density_fitted(mycc):
-        raise UsageError("The two-electron density of (T) with density fitting is not available; gradients and relaxed densities do "
-                         "not need it.")
-
-
 def refuse_other_orbitals(mycc: Any) -> None:
     """Raises UsageError if the orbitals do not respond as those of Hartree-Fock do."""
     mf, name = mycc._scf, type(mycc._scf).__name__
@@ -225,8 +218,7 @@ def make_rdm2(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: Any
     parameters are those of `make_rdm1`.
     """
     point = _Point(mycc, t1, t2, l1, l2, eris, dict(options), relaxed=False)
-    refuse_fitted_density(mycc)
-    derivatives = point.derivatives("all")
+    derivatives = derivatives_by_integrals(mycc, point.t1, point.t2, point.eris, point.options)
     known = point.known or point._remember(point._lambda(derivatives))
     with importlib.import_module("pyscf.lib").H5TmpFile() as file:
         d2 = gamma2(mycc, point.t1, point.t2, known.l1, known.l2, derivatives, file, compressed=False)
