@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,7 +50,7 @@ struct BenchCommand {
   int explained = 0;            ///< number of a contraction; 0: none
   std::optional<double> share;  ///< of the size of the contractions
   std::int64_t products = -1;   ///< of a batch; 0: the default number; -1: the contractions of TCCG
-  bool kernels = false, tune = false, contractions = false, overwrite = false;
+  bool kernels = false, derivatives = false, tune = false, contractions = false, overwrite = false;
 
   std::unique_ptr<TileSource> source() const {
     if (path.empty()) {
@@ -83,7 +84,8 @@ struct BenchCommand {
     }
     if (kernels || tune) {
       const int number = choose_devices(visible_devices(), options.devices).front().number;
-      json_file.write({{"machine", json_machine()}, {"kernels", measure_kernels(number)}});
+      json_file.write(
+          {{"machine", json_machine()}, {"kernels", derivatives ? measure_backward(number) : measure_kernels(number)}});
       return;
     }
     const std::unique_ptr<TileSource> amplitudes = source();
@@ -240,6 +242,36 @@ struct BenchCommand {
     return results;
   }
 
+  /// Measures the products of the backward pass of single tasks with long contractions, with cuBLAS before and after.
+  nlohmann::ordered_json measure_backward(int number) const {
+    constexpr int least_contracted = 280;
+    const std::array<std::pair<BackwardSide, const char*>, 3> sides = {
+        {{BackwardSide::left, "left panels"}, {BackwardSide::right, "right panels"}, {BackwardSide::both, "both"}}};
+    print("Backward pass of derivatives, without seeds\n\n{:<26} {:<13} {:>9} {:>7} {:>8} {:>9}\n", "task", "sums of",
+          "ms", "TF/s", "DGEMM", "to DGEMM");
+    nlohmann::ordered_json results = nlohmann::ordered_json::array();
+    for (const KernelCase& which : standard_kernel_cases()) {
+      if (which.contracted < least_contracted) continue;
+      for (const auto& [side, name] : sides) {
+        const double before = time_cublas_dgemm(8192, 3, number);
+        const std::vector<double> times = time_backward(which, side, std::max(repeats, 5), number);
+        const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
+        const double operations = which.operations() * (side == BackwardSide::both ? 2.0 : 1.0);
+        const double seconds = median(times), rate = operations / seconds;
+        print("{:<26} {:<13} {:>9.3f} {:>7.2f} {:>8.2f} {:>9.3f}\n", which.name, name, seconds * 1e3, rate * 1e-12,
+              dgemm * 1e-12, dgemm > 0.0 ? rate / dgemm : 0.0);
+        flush_output();
+        results.push_back({{"task", which.name},
+                           {"sums_of", name},
+                           {"seconds", times},
+                           {"operations", operations},
+                           {"flops_per_second", rate},
+                           {"dgemm_8192_flops_per_second", dgemm}});
+      }
+    }
+    return results;
+  }
+
   /// Returns a sentence on whether the kernel that a run would choose is the fastest measured kernel, within the noise.
   static std::string advice(const std::string& chosen, const std::map<std::string, double>& rates) {
     // Two measurements of the same kernel differ by this fraction.
@@ -362,10 +394,14 @@ void add_bench(CLI::App& app, int&) {
   command->table.add_to(*bench, "--devices");
   command->table.add_to(*bench, "--memory", "Memory of each GPU, or scratch memory on CPU cores, for example 8GiB");
   command->table.add_to(*bench, "--kernel", "Kernel configuration for --device cuda");
-  bench->add_flag("--kernels", command->kernels, "Measure the GPU kernel on single tasks of standard sizes");
+  CLI::Option* kernels =
+      bench->add_flag("--kernels", command->kernels, "Measure the GPU kernel on single tasks of standard sizes");
   command->table.add_to(*bench, "--precision", "double, or mixed: GPUs compute faster (CPU: slow test)");
   CLI::Option* tune = bench->add_flag(
       "--tune", command->tune, "Like --kernels, with every kernel; with --contractions: store the fastest plans");
+  bench->add_flag("--derivatives", command->derivatives, "With --kernels: measure the backward pass of derivatives")
+      ->needs(kernels)
+      ->excludes(tune);
   CLI::Option* contractions =
       bench->add_flag("--contractions", command->contractions, "Measure the 48 contractions of TCCG on cores or a GPU");
   CLI::Option* share =

@@ -16,6 +16,7 @@
 #include "cxx/base/nearest_name.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
+#include "drivers/command_line_errors.hpp"
 #include "drivers/commands.hpp"
 #include "drivers/launcher.hpp"
 #include "drivers/mpi_processes.hpp"
@@ -87,16 +88,13 @@ int run_program(int argc, char** argv, Communicator* communicator) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Other ranks may have a valid command line. They wait for this rank in a collective call.
-    if (communicator != nullptr && error.get_exit_code() != 0)
-      run_collectively(communicator, [&] { throw UsageError(error.what()); });
+    if (error.get_exit_code() != 0)
+      run_collectively(communicator, [&] { throw UsageError(command_line_error(app, error)); });
     if (communicator != nullptr) expect_all_ask_for_help(*communicator);
-    const bool talks = communicator == nullptr || communicator->rank() == 0;
-    std::ostringstream help, complaint;
-    const int code = app.exit(error, help, complaint);
-    if (talks && code == 0) write_output(help.str());
-    // The message contains text of the user, so it is made printable.
-    if (talks && code != 0) print_error("{}\nRun with --help for more information.\n", printable(error.what()));
-    return code == 0 ? success : bad_usage;
+    std::ostringstream help;
+    app.exit(error, help);
+    if (communicator == nullptr || communicator->rank() == 0) write_output(help.str());
+    return success;
   }
   return exit_code;
 }

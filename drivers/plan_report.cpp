@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cxx/base/byte_amount.hpp"
+#include "cxx/base/operation_amount.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/report/json_values.hpp"
 #include "cxx/report/report.hpp"
@@ -22,8 +23,7 @@ int gpus_or_ranks(const Prediction& prediction) {
 }
 
 std::string rate(double operations_per_second) {
-  return operations_per_second >= 1e15 ? fmt::format("{:.1f} PF/s", operations_per_second * 1e-15)
-                                       : fmt::format("{:.1f} TF/s", operations_per_second * 1e-12);
+  return format_operations(operations_per_second) + "/s";
 }
 
 std::string plural(double count, const std::string& what) {
@@ -116,9 +116,8 @@ std::string describe_moved(const Prediction& p) {
 std::string describe_making(const Prediction& p, double least) {
   const Simulation& tasks = p.tasks;
   if (least <= 0.0) return "";
-  std::string text =
-      fmt::format("Factors      panels are made with {:.3g} operations, {:.2f} times those that make each panel once",
-                  tasks.made_operations, tasks.made_operations / least);
+  std::string text = fmt::format("Factors      panels are made with {}, {:.2f} times those that make each panel once",
+                                 format_operations(tasks.made_operations), tasks.made_operations / least);
   if (tasks.gpus > 0) {
     text += fmt::format(";\n             {:.2f} % of the time of the GPUs, {} sent",
                         100.0 * tasks.making_busy / std::max(1e-12, tasks.gpus * tasks.seconds),
@@ -238,9 +237,9 @@ std::string describe(const PlanReport& report) {
       fmt::format("Job          {}{} on {}, {}{}\n", p.job.gpus > 0 ? plural(p.job.gpus, "GPU") : std::string("no GPU"),
                   p.job.gpus > 0 ? " (" + report.machine.gpu + ")" : "", plural(p.job.nodes, "node"),
                   describe_ranks(p.job), p.precision == Precision::mixed ? ", mixed precision" : "");
-  text += fmt::format("Plan         {} form, tiles of at most {} holes and {} particles, {} tasks, {:.3g} operations\n",
+  text += fmt::format("Plan         {} form, tiles of at most {} holes and {} particles, {} tasks, {}\n",
                       to_string(report.plan.formulation), largest.holes, largest.particles, report.plan.tasks.size(),
-                      report.plan.total_operations);
+                      format_operations(report.plan.total_operations));
   for (const std::string& obstacle : p.obstacles) text += "             " + obstacle + "\n";
   text += describe_memory(p, report.machine);
   if (report.rotation) {
@@ -250,9 +249,8 @@ std::string describe(const PlanReport& report) {
                         report.rotation->seconds);
   }
   if (report.dressing) {
-    text +=
-        fmt::format("             dressed integrals take {} more in each rank and {:.3g} operations before the tasks\n",
-                    format_bytes(report.dressing->bytes), report.dressing->operations);
+    text += fmt::format("             dressed integrals take {} more in each rank and {} before the tasks\n",
+                        format_bytes(report.dressing->bytes), format_operations(report.dressing->operations));
   }
   text += describe_moved(p) + describe_making(p, report.inspection.all_making());
   text += fmt::format(

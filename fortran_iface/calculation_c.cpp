@@ -157,7 +157,7 @@ void trifuse_set_tile_size(trifuse_status* status, trifuse_calculation calculati
 }
 
 void trifuse_set_memory(trifuse_status* status, trifuse_calculation calculation, int64_t bytes) {
-  set_number(status, calculation, "memory", bytes);
+  set_by(status, calculation, "memory", [&] { return fmt::format("{}B", bytes); });  // the unit is meant
 }
 
 void trifuse_set_journal(trifuse_status* status, trifuse_calculation calculation, const char* path) {

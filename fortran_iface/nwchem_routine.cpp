@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
+#include "cxx/base/operation_amount.hpp"
 #include "cxx/job/job.hpp"
 #include "cxx/parallel/caller_thread.hpp"
 #include "cxx/plan/plan.hpp"
@@ -126,9 +127,9 @@ class Report final : public JobWatch {
 
   void planned(const PlannedJob& job) override {
     const Calculation& calculation = job.calculation;
-    print(fmt::format("Trifuse {}: {} tasks of {:.4g} operations, {} form, {}", trifuse_version(),
-                      calculation.plan().tasks.size(), calculation.plan().total_operations,
-                      to_string(calculation.plan().formulation), job.right.info().format));
+    print(fmt::format("Trifuse {}: {} tasks of {}, {} form, {}", trifuse_version(), calculation.plan().tasks.size(),
+                      format_operations(calculation.plan().total_operations), to_string(calculation.plan().formulation),
+                      job.right.info().format));
     for (const std::string& line : rank_table(*job.ranks)) print(line);
     print_precision(calculation);
     for (const std::string& warning : job.right_check.warnings) print_warning(warning);
@@ -138,10 +139,9 @@ class Report final : public JobWatch {
     const CalculationResult& result = job.result;
     for (const std::string& warning : result.warnings) print_warning(warning);
     const double seconds = std::max(result.seconds_tasks, 1e-9);
-    print(fmt::format(
-        "Input checked in {:.1f} s, operands read in {:.1f} s; {} tasks in {:.1f} s, {:.4g} operations, {:.4f} TF/s",
-        job.times.checking, result.seconds_loading, result.tasks, result.seconds_tasks, result.operations,
-        result.operations / seconds / 1e12));
+    print(fmt::format("Input checked in {:.1f} s, operands read in {:.1f} s; {} tasks in {:.1f} s, {}, {}/s",
+                      job.times.checking, result.seconds_loading, result.tasks, result.seconds_tasks,
+                      format_operations(result.operations), format_operations(result.operations / seconds)));
     for (const TriplesEnergy& energy : result.energies) {
       std::string line = fmt::format("{}, omega2 = {:g}", energy.method, energy.omega2);
       for (std::size_t n = 0; n < Energies::count; ++n) {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/calculation/environment_settings.hpp"
 #include "fortran_iface/compute.hpp"
 #include "fortran_iface/handles.hpp"
@@ -206,7 +208,13 @@ void trifuse_copy_derivative(trifuse_status* status, trifuse_calculation calcula
       throw trifuse::UsageError(fmt::format("There are {} derivatives by {}, but the array has {} elements.",
                                             found->values.size(), name, count));
     }
-    std::copy(found->values.begin(), found->values.end(), values);
+    // Several threads, because the pages of a new array are made when they are first written.
+    constexpr std::size_t part = std::size_t{1} << 20;
+    trifuse::share_in_turns((found->values.size() + part - 1) / part, trifuse::available_threads(), [&](std::size_t n) {
+      const auto begin = found->values.begin() + static_cast<std::ptrdiff_t>(n * part);
+      std::copy(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, found->values.size() - n * part)),
+                values + n * part);
+    });
   });
 }
 

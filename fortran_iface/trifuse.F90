@@ -41,7 +41,7 @@ module trifuse
   public :: trifuse_success, trifuse_bad_input, trifuse_bad_usage, trifuse_bad_system
   public :: trifuse_failed, trifuse_bad_handle
   public :: trifuse_form_auto, trifuse_form_spin_orbital, trifuse_form_spin_adapted
-  public :: trifuse_rohf_nwchem, trifuse_rohf_semicanonical
+  public :: trifuse_rohf_given, trifuse_rohf_semicanonical, trifuse_rohf_nwchem
   public :: trifuse_device_auto, trifuse_device_cpu, trifuse_device_cuda
   public :: trifuse_rhf, trifuse_uhf, trifuse_rohf
   public :: trifuse_ccsd, trifuse_regularized_ccsd, trifuse_lambda
@@ -332,7 +332,7 @@ contains
     call c_set_form(status, calculation%handle, form)
   end subroutine trifuse_set_form
 
-  !> Sets the orbitals of an ROHF reference: trifuse_rohf_nwchem (the default: those of the amplitudes), or
+  !> Sets the orbitals of an ROHF reference: trifuse_rohf_given (the default: those of the amplitudes), or
   !> trifuse_rohf_semicanonical (the standard ROHF-CCSD(T)), which needs an ROHF reference and the Fock matrix.
   subroutine trifuse_set_rohf(status, calculation, rohf)
     type(trifuse_status), intent(inout) :: status

@@ -124,7 +124,8 @@ typedef int32_t (*trifuse_block_reader)(void* context, int32_t tensor, const int
                                         double* block);
 
 enum trifuse_form { TRIFUSE_FORM_AUTO = 0, TRIFUSE_FORM_SPIN_ORBITAL = 1, TRIFUSE_FORM_SPIN_ADAPTED = 2 };
-enum trifuse_rohf { TRIFUSE_ROHF_NWCHEM = 0, TRIFUSE_ROHF_SEMICANONICAL = 1 };
+/* TRIFUSE_ROHF_NWCHEM is the older name of TRIFUSE_ROHF_GIVEN. */
+enum trifuse_rohf { TRIFUSE_ROHF_GIVEN = 0, TRIFUSE_ROHF_SEMICANONICAL = 1, TRIFUSE_ROHF_NWCHEM = TRIFUSE_ROHF_GIVEN };
 enum trifuse_precision { TRIFUSE_PRECISION_DOUBLE = 0, TRIFUSE_PRECISION_MIXED = 1 };
 
 /* Bits of trifuse_features(): the library computes on GPUs; it was built with MPI; it has the Fortran modules. With MPI
@@ -251,7 +252,7 @@ void trifuse_set_omega2(trifuse_status* status, trifuse_calculation calculation,
 /* Sets the spin formulation, one of trifuse_form. TRIFUSE_FORM_AUTO, the default: spin-adapted for RHF, else
  * spin-orbital. TRIFUSE_FORM_SPIN_ADAPTED needs an RHF reference. */
 void trifuse_set_form(trifuse_status* status, trifuse_calculation calculation, int32_t form);
-/* Sets the orbitals of an ROHF reference, one of trifuse_rohf. TRIFUSE_ROHF_NWCHEM, the default: the orbitals of the
+/* Sets the orbitals of an ROHF reference, one of trifuse_rohf. TRIFUSE_ROHF_GIVEN, the default: the orbitals of the
  * amplitudes. TRIFUSE_ROHF_SEMICANONICAL: the standard ROHF-CCSD(T); needs an ROHF reference and the Fock matrix. */
 void trifuse_set_rohf(trifuse_status* status, trifuse_calculation calculation, int32_t rohf);
 /* Sets the precision of the matrix products, one of trifuse_precision. TRIFUSE_PRECISION_DOUBLE, the default.

@@ -17,7 +17,8 @@ module trifuse_c
   ! Settings of a calculation, see trifuse_set_form, trifuse_set_rohf and trifuse_set_precision.
   integer(c_int32_t), parameter :: trifuse_form_auto = 0_c_int32_t, trifuse_form_spin_orbital = 1_c_int32_t
   integer(c_int32_t), parameter :: trifuse_form_spin_adapted = 2_c_int32_t
-  integer(c_int32_t), parameter :: trifuse_rohf_nwchem = 0_c_int32_t, trifuse_rohf_semicanonical = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_rohf_given = 0_c_int32_t, trifuse_rohf_semicanonical = 1_c_int32_t
+  integer(c_int32_t), parameter :: trifuse_rohf_nwchem = trifuse_rohf_given ! the older name
   integer(c_int32_t), parameter :: trifuse_precision_double = 0_c_int32_t, trifuse_precision_mixed = 1_c_int32_t
 
   ! Devices, references, kinds of amplitudes, classes of orbitals and tensors, as in trifuse.h.

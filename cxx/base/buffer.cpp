@@ -3,9 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
+
+#include "cxx/base/zeroed_vector.hpp"
 
 namespace trifuse {
 
@@ -40,15 +43,24 @@ Buffer::Buffer(std::size_t count) : count_(count) {
 Buffer Buffer::zeros(std::size_t count) {
   Buffer buffer;
   if (count == 0) return buffer;
-  void* const begin = std::calloc(count + alignment / sizeof(double), sizeof(double));
-  if (begin == nullptr) throw std::bad_alloc();
+  void* const begin = allocate_zeros((count + alignment / sizeof(double)) * sizeof(double));
   void* aligned = begin;
   std::size_t room = (count + alignment / sizeof(double)) * sizeof(double);
   std::align(alignment, count * sizeof(double), aligned, room);
   buffer.data_ = {static_cast<double*>(aligned), Free{begin}};
   buffer.count_ = count;
-  advise_large_pages(aligned, count * sizeof(double));
   return buffer;
+}
+
+void* allocate_zeros(std::size_t bytes) {
+  void* const memory = std::calloc(std::max<std::size_t>(1, bytes), 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  advise_large_pages(memory, bytes);
+  return memory;
+}
+
+void free_zeros(void* memory) {
+  std::free(memory);
 }
 
 }

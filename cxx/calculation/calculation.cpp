@@ -156,9 +156,8 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   }
   const SpinFormulation formulation = options.formulation.value_or(default_formulation(right.tiles()));
   if (formulation == SpinFormulation::spin_adapted && !right.tiles().restricted()) {
-    throw UsageError(
-        fmt::format("The spin-adapted form needs an RHF reference; {} has a {} reference (use --form auto).",
-                    right.info().path, to_string(right.info().reference)));
+    throw UsageError(fmt::format("The spin-adapted form needs an RHF reference, but that of {} is {}; use --form auto.",
+                                 right.info().path, to_string(right.info().reference)));
   }
   if (options.methods.empty()) options.methods = {TriplesMethod::t};
   if (options.omega2.empty()) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/zeroed_vector.hpp"
 #include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/options.hpp"
 #include "cxx/operands/operand_traffic.hpp"
@@ -74,7 +75,7 @@ struct NamedDerivative {
   /// matrix; omega2. Arrays of the left amplitudes begin with left/.
   std::string name;
   std::vector<std::int64_t> shape;  ///< of the array; of omega2 empty
-  std::vector<double> values;       ///< C order, hartree per unit of the array
+  ZeroedVector<double> values;      ///< C order, hartree per unit of the array
 };
 
 /// What a run in mixed precision computed in one stratum: tasks of one spin case and of similar sizes.

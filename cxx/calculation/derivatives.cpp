@@ -36,7 +36,7 @@ std::string name_of_fock(Spin spin, bool restricted) {
 /// Makes the derivatives of one problem.
 class Maker {
  public:
-  Maker(const Problem& problem, const PanelLayout& layout, std::vector<std::vector<std::int64_t>>& sums, int threads)
+  Maker(const Problem& problem, const PanelLayout& layout, std::vector<ZeroedVector<std::int64_t>>& sums, int threads)
       : problem_(problem), layout_(layout), sums_(sums), threads_(threads), restricted_(layout.tiles().restricted()) {}
 
   std::map<std::string, DerivativeArray> make() {
@@ -49,7 +49,7 @@ class Maker {
     std::optional<DenseAdjoint> left;
     if (problem_.left != nullptr) left.emplace(arrays_of(*problem_.left, {ArrayKind::t2}));
     if (factors_ && all) made_ = derivatives_by_factors(problem_, layout_, sums_[DerivativeSums::operands], threads_);
-    sums_[DerivativeSums::operands] = std::vector<std::int64_t>();  // returns its memory, which the arrays need
+    sums_[DerivativeSums::operands] = {};  // returns its memory, which the arrays need
     take(right, "");
     if (left) take(*left, of_left_side);
     add_ov_tensors();
@@ -75,7 +75,7 @@ class Maker {
 
   /// Adds an array [hole, particle] over all orbitals, multiplied by `factor`, to the arrays [i,a] of the spins.
   template <typename Name>
-  void add_ov(const std::vector<std::int64_t>& sums, double factor, Name name) {
+  void add_ov(const ZeroedVector<std::int64_t>& sums, double factor, Name name) {
     const TileSpace& space = layout_.tiles();
     const auto orbitals = static_cast<std::size_t>(space.orbitals());
     for (const Spin spin : {Spin::alpha, Spin::beta})
@@ -127,12 +127,12 @@ class Maker {
   void add_array(const std::string& name, const std::vector<std::int64_t>& shape) {
     std::size_t size = 1;
     for (const std::int64_t extent : shape) size *= static_cast<std::size_t>(extent);
-    made_.try_emplace(name, DerivativeArray{shape, std::vector<double>(size)});
+    made_.try_emplace(name, DerivativeArray{shape, ZeroedVector<double>(size)});
   }
 
   const Problem& problem_;
   const PanelLayout& layout_;
-  std::vector<std::vector<std::int64_t>>& sums_;
+  std::vector<ZeroedVector<std::int64_t>>& sums_;
   const int threads_;
   const bool restricted_;
   const bool factors_ = problem_.right->factors() != nullptr;
@@ -283,7 +283,7 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
 }
 
 std::vector<NamedDerivative> make_derivatives(const Problem& problem, const PanelLayout& layout,
-                                              std::vector<std::vector<std::int64_t>> sums, int threads) {
+                                              std::vector<ZeroedVector<std::int64_t>> sums, int threads) {
   std::vector<NamedDerivative> derivatives;
   for (auto& [name, array] : Maker(problem, layout, sums, threads).make())
     derivatives.push_back({name, std::move(array.shape), std::move(array.values)});

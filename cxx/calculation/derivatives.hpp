@@ -18,7 +18,7 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
 /// Makes the derivatives by the arrays of the input from the sums of the tasks. `layout`: the panels of the sums.
 /// `sums`: see DerivativeSums; they are used up. `threads`: at least 1.
 std::vector<NamedDerivative> make_derivatives(const Problem& problem, const PanelLayout& layout,
-                                              std::vector<std::vector<std::int64_t>> sums, int threads);
+                                              std::vector<ZeroedVector<std::int64_t>> sums, int threads);
 
 /// Compares sums of derivative times operand with the energies, which are homogeneous functions of the operands
 /// (Euler). Reads the arrays of the input again. Throws Error if they contradict each other: then a panel was wrong, or

@@ -52,7 +52,7 @@ std::map<std::string, DerivativeArray> derivatives_by_factors(const Problem& pro
   std::vector<OfPair> pairs;
   for (const FactorSpec& spec : factor_arrays(space.restricted())) {
     const std::vector<std::int64_t> shape = {auxiliary, space.orbitals(spec.p), space.orbitals(spec.q)};
-    pairs.push_back({spec, {shape, std::vector<double>(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]))}});
+    pairs.push_back({spec, {shape, ZeroedVector<double>(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]))}});
   }
   add_to_slabs(problem, layout, sums, threads, [&](const PanelKey& slab, std::span<const double> derivatives) {
     const ClassOrbitals p = orbitals_of(space, space[slab.tiles[0]]);

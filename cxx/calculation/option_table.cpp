@@ -84,7 +84,7 @@ void set_form(CalculationOptions& options, const OptionValue& value) {
 /// In the order of TriplesMethod.
 constexpr std::array method_names = {"t", "ct", "cr-t", "2t", "cr-cc23", "reg-t", "reg-gf-t"};
 
-constexpr std::array rohf_orbitals = {"nwchem", "semicanonical"};
+constexpr std::array rohf_orbitals = {"given", "semicanonical"};
 
 void set_precision(CalculationOptions& options, const OptionValue& value) {
   store(options.precision, value);
@@ -126,8 +126,8 @@ constexpr std::array table = {
                     {"values in hartree", 0.0, largest_omega2, 10000}, routine),
     row("form", Kind::word, "Spin formulation of the energy", {.words = forms}, routine, get_form, set_form),
     row<&O::rohf>("rohf", Kind::word,
-                  "(T) of an ROHF reference: as in the program of the amplitudes, or the standard one",
-                  {.words = rohf_orbitals}, program),
+                  "(T) of an ROHF reference: of the given orbitals, as in NWChem and PySCF, or the standard one",
+                  {.words = rohf_orbitals, .older_word = "nwchem"}, program),
     row("precision", Kind::word, "double, or mixed: GPUs compute faster and give an error bar (CPU: slow test)",
         {.words = precision_names}, routine, get<&O::precision>, set_precision),
     row<&O::target_error>("target_error", Kind::real,
@@ -181,6 +181,7 @@ double number_of(const CalculationOption& option, const std::string& text) {
       if (text == "true" || text == "false") return text == "true" ? 1.0 : 0.0;
       break;
     case Kind::word:
+      if (!text.empty() && text == option.values.older_word) return 0.0;
       const auto word = std::find(option.values.words.begin(), option.values.words.end(), text);
       if (word != option.values.words.end()) return static_cast<double>(word - option.values.words.begin());
       break;
@@ -203,6 +204,14 @@ bool is_possible(const CalculationOption& option, double number) {
   constexpr std::size_t longest = 60;
   const std::string value = text.size() > longest ? text.substr(0, longest) + "..." : text;
   throw UsageError(fmt::format("{} is \"{}\"; it must be {}.", origin, value, option.possible_values()));
+}
+
+/// Refuses a small amount of memory without a unit: a user who writes 4 means GiB, one who writes 2000 means MiB.
+void expect_unit(const std::string& text, double bytes, const std::string& origin) {
+  constexpr double unlikely = 1e5, gibibytes = 1e3;
+  if (bytes < 1.0 || bytes >= unlikely || std::isdigit(static_cast<unsigned char>(text.back())) == 0) return;
+  throw UsageError(fmt::format("{0} is \"{1}\", which means {1} bytes; write a unit, for example {1}{2}.", origin, text,
+                               bytes < gibibytes ? "GiB" : "MiB"));
 }
 
 void expect_few(const CalculationOption& option, std::size_t count, const std::string& origin) {
@@ -274,7 +283,7 @@ bool CalculationOption::is_at(Door door) const {
 }
 
 std::string CalculationOption::possible_values() const {
-  const auto& [rule, least, most, most_values, words] = values;
+  const auto& [rule, least, most, most_values, words, older_word] = values;
   switch (kind) {
     case Kind::flag:
       return "true or false";
@@ -310,6 +319,7 @@ void CalculationOption::set_text(CalculationOptions& options, const std::string&
     const std::string one = value.substr(begin, end - begin);
     parsed.numbers.push_back(number_of(*this, one));
     if (!is_possible(*this, parsed.numbers.back())) refuse(*this, one, origin);
+    if (kind == Kind::bytes) expect_unit(one, parsed.numbers.back(), origin);
     begin = end + 1;
   }
   expect_few(*this, parsed.numbers.size(), origin);

@@ -30,6 +30,7 @@ struct PossibleValues {
   double most = std::numeric_limits<double>::infinity();
   std::size_t most_values = 1;              ///< above 1: a list
   std::span<const char* const> words = {};  ///< of a word; the first is the default
+  std::string_view older_word = {};         ///< an older name of the first word, which is still understood
 };
 
 struct CalculationOption {

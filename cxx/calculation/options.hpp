@@ -17,7 +17,7 @@ class TileSource;
 
 /// The orbitals that the (T) of an ROHF reference uses.
 enum class RohfOrbitals {
-  nwchem,         ///< orbitals and orbital energies of the source; f_ov t2 only if the source states that it enters
+  given,          ///< orbitals and orbital energies of the source; f_ov t2 only if the source states that it enters
   semicanonical,  ///< semicanonical orbitals and f_ov t2: the standard ROHF-CCSD(T)
 };
 
@@ -42,7 +42,7 @@ struct CalculationOptions {
   std::vector<TriplesMethod> methods;          ///< empty: t
   std::optional<SpinFormulation> formulation;  ///< default: spin-adapted for RHF, spin-orbital otherwise
   std::vector<double> omega2;                  ///< hartree; empty: the omega2 of regularised left amplitudes, or 0
-  RohfOrbitals rohf = RohfOrbitals::nwchem;    ///< `semicanonical` is for ROHF references only
+  RohfOrbitals rohf = RohfOrbitals::given;     ///< `semicanonical` is for ROHF references only
   std::optional<std::int64_t> tile_size;       ///< largest number of orbitals in a tile; default: see default_tiling()
   /// Number of threads; 0: as many as the process may use. With CUDA they check the input and read operands. They
   /// compute tasks only after a GPU has failed.

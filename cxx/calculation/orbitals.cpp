@@ -39,8 +39,8 @@ ChosenOrbitals::ChosenOrbitals(const TileSource& right, const CalculationOptions
   const SourceInfo& info = right.info();
   const bool rohf = info.reference == Reference::rohf, asked = rohf_ == RohfOrbitals::semicanonical;
   if (asked && !rohf) {
-    throw UsageError(fmt::format("--rohf semicanonical is for ROHF references; {} has a {} reference.", info.path,
-                                 to_string(info.reference)));
+    throw UsageError(fmt::format("--rohf semicanonical is for ROHF references, but that of {} is {}; leave it out.",
+                                 info.path, to_string(info.reference)));
   }
   if (!asked && info.fock_in_triples == FockInTriples::enters && !right.has_fock()) {
     throw InputError(

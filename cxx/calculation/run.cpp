@@ -75,7 +75,7 @@ class Run {
   void check_energies(CalculationResult& result) const;
   /// Makes the derivatives of the result from the sums of the tasks. Frees the operands before. Collective if there is
   /// a communicator.
-  void make_derivatives_of(std::vector<std::vector<std::int64_t>> sums, CalculationResult& result);
+  void make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, CalculationResult& result);
   /// Returns the arrays to which the tasks add.
   std::vector<SummedArray> sums_of_tasks();
   /// The executor does not compute any more. It may own panels that other ranks still read.
@@ -216,7 +216,7 @@ std::vector<SummedArray> Run::sums_of_tasks() {
   return derivative_sums(*layout_);
 }
 
-void Run::make_derivatives_of(std::vector<std::vector<std::int64_t>> sums, CalculationResult& result) {
+void Run::make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, CalculationResult& result) {
   if (!layout_) return;
   executor_ = nullptr;
   failed_executor_ = nullptr;

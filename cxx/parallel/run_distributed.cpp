@@ -138,7 +138,7 @@ void add_outcomes(TaskRun& run, double seconds) {
   for (WorkerKind& kind : run.outcome.kinds) kind = static_cast<WorkerKind>(static_cast<int>(*number++));
   run_collectively(&communicator, [&] { add_sums_of_devices(run); });
   run.outcome.sums = run.sums.take();
-  for (std::vector<std::int64_t>& sum : run.outcome.sums) add_integers_of_ranks(communicator, sum);
+  for (auto& sum : run.outcome.sums) add_integers_of_ranks(communicator, sum);
 }
 
 /// Sets finished[task] for each task that any rank has done. Collective.

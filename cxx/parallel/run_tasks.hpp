@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/zeroed_vector.hpp"
 #include "cxx/parallel/rank_assignment.hpp"
 #include "cxx/parallel/run_report.hpp"
 #include "cxx/plan/executor.hpp"
@@ -46,7 +47,7 @@ struct RunSettings {
 /// Result of `run_tasks`.
 struct RunOutcome {
   std::vector<TaskEnergy> energies;             ///< energies[task, omega2], hartree
-  std::vector<std::vector<std::int64_t>> sums;  ///< [array][element], see ResultShape; of all tasks
+  std::vector<ZeroedVector<std::int64_t>> sums;  ///< [array][element], see ResultShape; of all tasks
   std::vector<WorkerKind> kinds;                ///< kinds[task]: the kind of worker that computed it
   double operations = 0.0;                      ///< floating-point operations that all ranks executed in this run
   std::size_t from_journal = 0;                 ///< tasks whose energies came from the journal

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "cxx/base/zeroed_vector.hpp"
 #include "cxx/plan/task_results.hpp"
 
 namespace trifuse {
@@ -27,7 +28,7 @@ class TaskSums {
   /// Adds multiples of the unit.
   void add_integers(std::size_t array, std::size_t first, std::span<const std::int64_t> values);
   /// Returns the arrays, [array][element], and leaves none. No other function may be called afterwards.
-  std::vector<std::vector<std::int64_t>> take() { return std::move(sums_); }
+  std::vector<ZeroedVector<std::int64_t>> take() { return std::move(sums_); }
 
  private:
   /// Calls `use` with successive parts of the elements [first, first + count), each with the lock of its memory.
@@ -35,7 +36,7 @@ class TaskSums {
   void with_locks(std::size_t array, std::size_t first, std::size_t count, Use use);
 
   std::vector<double> scale_;  ///< [array]: 2^-52 divided by the unit
-  std::vector<std::vector<std::int64_t>> sums_;
+  std::vector<ZeroedVector<std::int64_t>> sums_;
   std::unique_ptr<std::mutex[]> locks_;
 };
 

@@ -7,6 +7,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/hosts.hpp"
+#include "cxx/base/operation_amount.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/option_table.hpp"
 #include "cxx/calculation/result_check.hpp"
@@ -120,9 +121,9 @@ std::string describe_plan(const Calculation& calculation) {
     sources += fmt::format(", {} of dressed integrals", bytes(calculation.memory().dressed));
   if (calculation.memory().rotated > 0)
     sources += fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.memory().rotated));
-  text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {:.4g} Gflop\n",
+  text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {}\n",
                       to_string(plan.formulation), plan.tiles.size(), plan.tiles.largest_tile(), plan.tasks.size(),
-                      plan.total_operations * 1e-9);
+                      format_operations(plan.total_operations));
   if (!calculation.devices().empty()) {
     const CalculationOptions& options = calculation.options();
     text += fmt::format("Devices      {}{}{}\n", names_of(calculation.devices()),
@@ -326,7 +327,7 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
       {"method", json_methods(options)},
       {"form", to_string(calculation.plan().formulation)},
       {"omega2", options.omega2},
-      {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "nwchem"},
+      {"rohf", options.rohf == RohfOrbitals::semicanonical ? "semicanonical" : "given"},
       {"executor", to_string(options.executor)},
       {"tile_size", options.tile_size ? nlohmann::ordered_json(*options.tile_size) : nlohmann::ordered_json("auto")},
       {"threads", calculation.memory().threads},

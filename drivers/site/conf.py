@@ -17,7 +17,7 @@ release = version = re.search(r"project\(trifuse VERSION ([0-9.]+)", (root / "CM
 
 extensions = ["myst_parser", "breathe", "doxygen_fortran", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "drivers/site/index"
-include_patterns = ["drivers/site/*.md", "*/docs/*.md", "inputs/*/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+include_patterns = ["drivers/site/*.md", "*/docs/*.md", "inputs/README.md", "inputs/*/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 myst_heading_anchors = 3
 # A struct of C is also the type of this name, and several headers declare parts of one C++ namespace.
 suppress_warnings = ["duplicate_declaration.cpp"]

@@ -15,6 +15,10 @@
 #SBATCH --open-mode=append
 set -euo pipefail
 
+if [[ $# -eq 0 || -z ${SLURM_CPUS_PER_TASK:-} ]]; then
+  echo "This is a job of Slurm; start it as \`sbatch one_node.sh c.h5\`, with the path of your amplitudes." >&2
+  exit 2
+fi
 name=$(basename "$1" .h5)
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
 # If the job is started again, by you or after the loss of a node, it resumes from its journal.

@@ -47,7 +47,7 @@ std::vector<Exchange> symmetry_of(const ArraySpec& spec, bool restricted) {
 }
 
 void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
-                         std::vector<double>& values, int threads) {
+                         std::span<double> values, int threads) {
   const std::array<std::int64_t, 4> stride = strides_of(shape);
   for (const auto& [axes, sign] : symmetry_of(spec, restricted)) {
     std::array<std::int64_t, 4> other{};
@@ -83,7 +83,7 @@ DenseAdjoint::DenseAdjoint(const DenseInput& input, const TileSpace& tiles, cons
   }
   for (const ArraySpec& spec : specs) {
     if (std::find(kinds.begin(), kinds.end(), spec.kind) == kinds.end() || spec.axes.size() != 4) continue;
-    Array array{spec, {}, std::vector<std::int64_t>(static_cast<std::size_t>(input.header.size(spec)))};
+    Array array{spec, {}, ZeroedVector<std::int64_t>(static_cast<std::size_t>(input.header.size(spec)))};
     const std::vector<std::int64_t> shape = input.header.shape(spec);
     std::copy(shape.begin(), shape.end(), array.shape.begin());
     arrays_.push_back(std::move(array));
@@ -140,7 +140,7 @@ std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit, int threa
       for (std::size_t at = n * row; at < (n + 1) * row; ++at)
         made.values[at] = unit * static_cast<double>(array.sums[at]);
     });
-    array.sums = std::vector<std::int64_t>();  // returns its memory
+    array.sums = {};  // returns its memory
     project_on_symmetry(array.spec, restricted_, array.shape, made.values, threads);
   }
   arrays_.clear();

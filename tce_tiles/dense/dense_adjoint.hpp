@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/zeroed_vector.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/tiles/tile_space.hpp"
 
@@ -15,7 +16,7 @@ namespace trifuse {
 /// A dense array of derivatives.
 struct DerivativeArray {
   std::vector<std::int64_t> shape;  ///< C order
-  std::vector<double> values;
+  ZeroedVector<double> values;
 };
 
 /// Makes derivatives by dense arrays from derivatives by the blocks that a source delivers. It is the adjoint of
@@ -39,7 +40,7 @@ class DenseAdjoint {
   struct Array {
     ArraySpec spec;
     std::array<std::int64_t, 4> shape;
-    std::vector<std::int64_t> sums;
+    ZeroedVector<std::int64_t> sums;
   };
   Array* find(ArrayKind kind, Spin first, Spin second);
 
@@ -52,6 +53,6 @@ class DenseAdjoint {
 /// their exchange, t2 of equal spins and `asym_` arrays antisymmetric, ovvv and ovoo under the exchange of the last two
 /// indices. `values`: in C order of the array. `threads`: at least 1.
 void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
-                         std::vector<double>& values, int threads);
+                         std::span<double> values, int threads);
 
 }

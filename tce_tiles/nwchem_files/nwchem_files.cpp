@@ -52,6 +52,18 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
+/// Returns the longest prefix of amplitudes in the directory of `path` with which the name of this file begins; empty
+/// if there is none.
+std::string prefix_beside(const fs::path& path) {
+  std::string longest;
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const std::string& file : names_in(parent)) {
+    const std::string prefix = prefix_of(file);
+    if (prefix.size() > longest.size() && path.filename().string().starts_with(prefix + ".")) longest = prefix;
+  }
+  return longest.empty() ? longest : (path.parent_path() / longest).string();
+}
+
 /// Throws for a path under which there is nothing.
 [[noreturn]] void throw_absent(const std::string& where) {
   const std::string extension = fs::path(where).extension().string();
@@ -77,9 +89,16 @@ std::string find_prefix(const std::string& where) {
     }
   }
   if (!fs::is_directory(path, error)) {
+    // The completion of shells leads to a file of amplitudes.
+    if (const std::string prefix = prefix_of(name); !prefix.empty() && is_file(where))
+      return where.substr(0, where.size() - name.size() + prefix.size());
     // The user may have named a file of another kind.
     if (fs::symlink_status(path, error).type() != fs::file_type::not_found && !where.empty()) {
       const InputFile file(where);
+      if (const std::string prefix = prefix_beside(path); !prefix.empty()) {
+        throw InputError(
+            fmt::format("The file {} is one of several of NWChem; did you mean their prefix, {}?", where, prefix));
+      }
       throw InputError(fmt::format(
           "The file {} is {}, and there are no NWChem amplitudes {}.t1amp.000000; name a dump, or the prefix of "
           "NWChem's files.",

@@ -34,7 +34,7 @@ TEST(FockInTriples, OfADescriptionGivesTheNumberOfTheDump) {
   Description description(with.amplitudes);
   description.all.reference = TRIFUSE_ROHF;
   description.all.has_fock = 1;
-  const auto energy_of = [&](trifuse_amplitudes amplitudes, int rohf = TRIFUSE_ROHF_NWCHEM) {
+  const auto energy_of = [&](trifuse_amplitudes amplitudes, int rohf = TRIFUSE_ROHF_GIVEN) {
     OpenCalculation described(amplitudes);
     trifuse_set_rohf(&described.status, described.calculation, rohf);
     return described.energy();

@@ -57,7 +57,7 @@ class Handles : public ::testing::Test {
     refused();
     trifuse_set_form(&status, handle, TRIFUSE_FORM_AUTO);
     refused();
-    trifuse_set_rohf(&status, handle, TRIFUSE_ROHF_NWCHEM);
+    trifuse_set_rohf(&status, handle, TRIFUSE_ROHF_GIVEN);
     refused();
     trifuse_set_device(&status, handle, TRIFUSE_DEVICE_CPU);
     refused();

@@ -44,7 +44,7 @@ class MomentsOf : public ::testing::TestWithParam<const char*> {
   /// Compares the energies of all executors and formulations.
   void expect_same(const TileSource& x, const TileSource* left_of_x, const TileSource& y, const TileSource* left_of_y,
                    const std::vector<TriplesMethod>& methods,
-                   std::array<RohfOrbitals, 2> rohf = {RohfOrbitals::nwchem, RohfOrbitals::nwchem}) {
+                   std::array<RohfOrbitals, 2> rohf = {RohfOrbitals::given, RohfOrbitals::given}) {
     for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
       if (formulation == SpinFormulation::spin_adapted && !x.tiles().restricted()) continue;
       for (const ExecutorKind executor : {ExecutorKind::cpu, ExecutorKind::reference}) {
@@ -115,8 +115,8 @@ TEST_P(MomentsOf, OtherOrbitalsGiveTheEnergiesOfSemicanonicalOnes) {
   if (rohf) info.reference = info_of_lambda.reference = Reference::uhf;
   const auto whole = open(with_diagonals, factors_->info()), left = open(lambda, lambda_->info());
   const auto expected = open(by_hand, info), expected_left = open(lambda_by_hand, info_of_lambda);
-  const std::array<RohfOrbitals, 2> orbitals = {rohf ? RohfOrbitals::semicanonical : RohfOrbitals::nwchem,
-                                                RohfOrbitals::nwchem};
+  const std::array<RohfOrbitals, 2> orbitals = {rohf ? RohfOrbitals::semicanonical : RohfOrbitals::given,
+                                                RohfOrbitals::given};
   const AllBlocks blocks(*whole, given);
   for (const TileSource* const source : std::initializer_list<const TileSource*>{whole.get(), &blocks}) {
     expect_same(*source, nullptr, *expected, nullptr, {ct, cr_t}, orbitals);
@@ -173,7 +173,7 @@ TEST(MomentsOfNwchemFiles, TakeLambdaAmplitudesOfADump) {
   const std::array<NwchemCase, 2> cases = {
       {{"h2o_631g_c1_rhf_t5_2eorb",
         "h2o_631g_nwchem_rhf_lambda",
-        RohfOrbitals::nwchem,
+        RohfOrbitals::given,
         {-0.00092026400169727, -0.00089070626397482, -0.00116716934503848, -0.00116177322021540}},
        {"ch2_631g_c1_rohf_t3_2eorb",
         "ch2_631g_nwchem_rohf_lambda",

@@ -207,7 +207,7 @@ class FilesThatCannotBeRead(ProgramTest):
         self.assert_refused(dump, naming=dump)
 
     def test_neither_a_dump_nor_a_prefix(self):
-        for path in (DATA / WATER / "c.out", DATA / WATER / "c.t2amp.000000", "/dev/null", "/dev/zero"):
+        for path in (DATA / WATER / "c.out", DATA / WATER / "c.f1int.000000", "/dev/null", "/dev/zero"):
             self.assert_refused(path, naming=path)
         self.assertEqual(trifuse("run", "").code, 2)
 

@@ -87,6 +87,30 @@ class ExitCodes(ProgramTest):
                                 (["run", WATER, "--rohf", "semicanonical"], "--rohf semicanonical")):
             self.assertIn(part, trifuse(*arguments).err)
 
+    def test_a_command_line_that_does_not_fit_gets_one_sentence_with_a_cure(self):
+        for arguments, sentence in (
+                ((), "A command is missing; `trifuse --help` lists the commands."),
+                (("--versoin",), "`trifuse` has no option --versoin; did you mean --version?"),
+                (("run",), "`trifuse run` needs PATH; `trifuse run --help` explains it."),
+                (("run", WATER, "--memry=4GiB"), "`trifuse run` has no option --memry; did you mean --memory?"),
+                (("run", "--memry", "4GiB", WATER), "`trifuse run` has no option --memry; did you mean --memory?"),
+                (("plan", "--tile_size", "3"), "`trifuse plan` has no option --tile_size; did you mean --tile-size?"),
+                (("run", WATER, "--frobnicate"), "`trifuse run` has no option --frobnicate; `trifuse run --help` lists its options."),
+                (("run", WATER, "more"), "`trifuse run` does not take the argument more; `trifuse run --help` lists what it takes."),
+                (("run", WATER, "--threads"), "--threads has no value; `trifuse run --help` lists the possible ones."),
+                (("run", WATER, "--threads", "2", "--threads", "3"), "--threads has too many values; give it once, with one value."),
+                (("run", WATER, "--memory", "4"), '--memory is "4", which means 4 bytes; write a unit, for example 4GiB.'),
+                (("run", WATER, "--memory", "2000"), '--memory is "2000", which means 2000 bytes; write a unit, for example 2000MiB.')):
+            with self.subTest(arguments):
+                outcome = trifuse(*arguments)
+                self.assert_one_sentence(outcome, 2, "")
+                self.assertEqual(outcome.err, f"trifuse: {sentence}\n")
+        self.assert_one_sentence(trifuse("run", WATER, "--executor", "gpu"), 2, "`trifuse run --help` lists the possible values")
+
+    def test_a_reference_has_no_article(self):
+        for arguments in (("run", WATER, "--rohf", "semicanonical"), ("run", DATA / "ch2_631g_c1_uhf_t3", "--form", "spin-adapted")):
+            self.assert_one_sentence(trifuse(*arguments), 2, f"but that of {arguments[1]}")
+
     def test_an_absent_file_ends_with_1(self):
         for name in ("absent", "absent.h5"):
             path = self.folder / name

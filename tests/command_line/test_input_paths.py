@@ -65,6 +65,16 @@ class InputPaths(ProgramTest):
                     self.assert_named(self.run_bounded(*arguments), place)
                     self.assertFalse((self.folder / "new.h5").exists())
 
+    def test_a_file_of_nwchem_leads_to_its_prefix(self):
+        """The completion of shells stops at the name of a file."""
+        expected = self.succeed("run", WATER, "-q").out
+        for name in ("c.t1amp.000000", "c.t2amp.000000"):
+            found = self.succeed("run", f"{WATER.parent}/{name}", "-q").out
+            self.assertEqual(found.split("Time")[0], expected.split("Time")[0])
+        for name in ("c.f1int.000000", "c.movecs", "c.out"):
+            if (WATER.parent / name).exists():
+                self.assert_named(self.run_bounded("run", WATER.parent / name), f"did you mean their prefix, {WATER}?"[:20])
+
     def test_what_is_named_as_output_or_orbitals_of_nwchem(self):
         for kind, place in self.places.items():
             with self.subTest(kind):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from trifuse_program import ProgramTest, trifuse
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("run", "info", "plan", "convert", "bench", "selftest")
-PAGES = [page for pattern in ("*.md", "*/docs/*.md", "drivers/site/*.md", "inputs/*/README.md", "inputs/*/*.sh", "inputs/*/*.py",
+PAGES = [page for pattern in ("*.md", "*/docs/*.md", "drivers/site/*.md", "inputs/README.md", "inputs/*/README.md", "inputs/*/*.sh", "inputs/*/*.py",
                               "drivers/python/trifuse/*.py", "drivers/pyscf_export/*.py", "drivers/container/*", ".github/*/*.yml")
          for page in sorted(ROOT.glob(pattern))]
 # Options of other programs, which pages name beside ours.
@@ -53,6 +54,14 @@ def source_texts():
 
 
 class Pages(ProgramTest):
+    def test_a_job_script_without_arguments_says_how_to_start_it(self):
+        for script in sorted(ROOT.glob("inputs/cluster/*.sh")):
+            for words, cpus in (([], {"SLURM_CPUS_PER_TASK": "4"}), (["c.h5"], {})):
+                done = subprocess.run(["bash", script, *words], capture_output=True, text=True, cwd=self.folder,
+                                      env={"PATH": os.environ["PATH"], **cpus})
+                self.assertEqual((done.returncode, done.stdout), (2, ""), script)
+                self.assertRegex(done.stderr, rf"^This is a job of Slurm; start it as `sbatch .*{script.name} \S+`, .*\.\n$")
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

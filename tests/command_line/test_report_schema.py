@@ -65,6 +65,19 @@ class Schema(ProgramTest):
         self.assert_valid("bench", "--contractions", "--batched", 7, "--threads", 1, "--repeats", 1)
         self.assert_valid("plan", "--occupied", 20, "--virtual", 100, "--gpus", 0)
 
+    def test_it_has_a_name_and_describes_every_member(self):
+        schema = json.loads(SCHEMA.read_text())
+        self.assertRegex(schema["$id"], r"^urn:trifuse:report:\d+$")
+        nodes, members = [schema], 0
+        while nodes:
+            node = nodes.pop()
+            nodes += [each for each in (node if isinstance(node, list) else node.values()) if isinstance(each, (dict, list))]
+            for name, member in (node.get("properties", {}) if isinstance(node, dict) else {}).items():
+                described = member if "description" in member else schema["$defs"].get(member.get("$ref", "").split("/")[-1], {})
+                self.assertRegex(described.get("description", ""), r"^[A-Z].*\.$", name)
+                members += 1
+        self.assertGreater(members, 200)
+
     def test_a_report_on_standard_output_is_alone_there(self):
         for arguments in (("run", WATER), ("info", WATER), ("plan", WATER, "--gpus", 2), ("bench", WATER, "--threads", 1, "--repeats", 1)):
             with self.subTest(arguments[0]):

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
@@ -81,7 +82,7 @@ struct WithDirections {
     });
   }
   /// Returns the sum over all operands of derivative times direction.
-  double times_direction(const std::vector<std::vector<std::int64_t>>& sums, const TileSpace& panel_tiles,
+  double times_direction(const std::vector<ZeroedVector<std::int64_t>>& sums, const TileSpace& panel_tiles,
                          const std::vector<TensorKind>& tensors) const {
     return with(tensors, 0.0, 1.0, [&](const Problem& problem) {
       const PanelStore store(problem, panel_tiles);
@@ -112,8 +113,8 @@ struct WithDirections {
   }
 };
 
-std::vector<std::vector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
-                                               const RunSettings& settings) {
+std::vector<ZeroedVector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
+                                                const RunSettings& settings) {
   const auto executor = make_cpu_executor(problem, plan.tiles, tiles);
   const PanelLayout layout = layout_of_derivatives(problem, cpu_panel_tiles(plan.tiles, tiles));
   return run_tasks(plan, *executor, {1, derivative_sums(layout)}, settings).sums;
@@ -151,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Every, DerivativesOf, ::testing::ValuesIn(molecules_of_
 
 /// Returns the derivatives by all blocks of amplitudes, one after another.
 std::vector<std::int64_t> by_amplitudes(const Problem& problem, const TileSpace& panel_tiles,
-                                        const std::vector<std::vector<std::int64_t>>& sums) {
+                                        const std::vector<ZeroedVector<std::int64_t>>& sums) {
   const PanelLayout layout = layout_of_derivatives(problem, panel_tiles);
   std::vector<std::int64_t> all;
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
@@ -165,7 +166,7 @@ std::vector<std::int64_t> by_amplitudes(const Problem& problem, const TileSpace&
 }
 
 TEST(SumsOfDerivatives, WithFactorsAreThoseOfStoredIntegrals) {
-  const auto expect_near = [](const std::vector<std::int64_t>& found, const std::vector<std::int64_t>& expected) {
+  const auto expect_near = [](std::span<const std::int64_t> found, std::span<const std::int64_t> expected) {
     constexpr double limit = 1e-14 / unit_of_operands;
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t n = 0; n < found.size(); ++n)

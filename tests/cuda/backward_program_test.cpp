@@ -93,7 +93,7 @@ TEST_P(Images, CoverAllElementsOnce) {
   std::set<std::pair<int, int>> kinds;
   for (const Task& task : plan.tasks) {
     write_program(problem, plan.tiles, task, format_of<Fp64>(), contractions, names);
-    write_backward_program(problem, layout, task, names, format_of<Fp64>(), contractions, program);
+    write_backward_program(problem, layout, VvooSums(layout), task, names, format_of<Fp64>(), contractions, program);
     const TaskData& data = names.data;
     kinds.insert({data.equal_particles, data.equal_holes});
     EXPECT_LE(program.images.size(), as_size(most_seed_images));
@@ -117,16 +117,19 @@ TEST_P(Images, CoverAllElementsOnce) {
           at[n] = e[as_size(image.particle(static_cast<int>(n)))];
           at[3 + n] = e[3 + as_size(image.hole(static_cast<int>(n)))];
         }
-        ++seeds[{image.target(), at}];
-        if (!adapted) continue;
-        // The particles keep their holes.
-        EXPECT_TRUE(std::any_of(assignments.begin(), assignments.end(), [&](const auto& target) {
-          for (std::size_t n = 0; n < 3; ++n) {
-            const int particle = image.particle(static_cast<int>(n));
-            if (image.hole(target[n]) != assignments[as_size(image.source())][as_size(particle)]) return false;
-          }
-          return true;
-        }));
+        for (int source = 0; source < targets_per_side(formulation); ++source) {
+          if (image.target(source) == SeedImage::none) continue;
+          ++seeds[{image.target(source), at}];
+          if (!adapted) continue;
+          // The particles keep their holes.
+          EXPECT_TRUE(std::any_of(assignments.begin(), assignments.end(), [&](const auto& target) {
+            for (std::size_t n = 0; n < 3; ++n) {
+              const int particle = image.particle(static_cast<int>(n));
+              if (image.hole(target[n]) != assignments[as_size(source)][as_size(particle)]) return false;
+            }
+            return true;
+          }));
+        }
       }
     };
     visit(visit, 0);

@@ -137,7 +137,7 @@ TEST_F(Routine, PrintsOnRank0WhoComputesAndAllOmega2) {
     EXPECT_STREQ(answer.status.message, "");
     EXPECT_NEAR(answer.e_paren_t, energies.e_paren_t, 1e-10);
   }
-  for (const char* part : {"Trifuse ", "NWChem's arrays (2eorb)", "computes on", "\n        0-1  ", " core", "TF/s",
+  for (const char* part : {"Trifuse ", "NWChem's arrays (2eorb)", "computes on", "\n        0-1  ", " core", "F/s",
                            "denominator-shifted CCSD(T), omega2 = ", "\nCCSD(T), omega2 = 0: E[T] = "}) {
     EXPECT_NE(found[0].printed.find(part), std::string::npos) << part << " is not in\n" << found[0].printed;
   }

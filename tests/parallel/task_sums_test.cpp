@@ -28,7 +28,7 @@ TEST(TaskSums, RoundEachValueOnceToTheNearestMultiple) {
     // The elements lie on both sides of the border between two locks.
     constexpr std::size_t first = 4000;
     sums.add(1, first, values);
-    const std::vector<std::vector<std::int64_t>> found = sums.take();
+    const std::vector<ZeroedVector<std::int64_t>> found = sums.take();
     EXPECT_EQ(found[0], std::vector<std::int64_t>(3));
     EXPECT_EQ(std::vector<std::int64_t>(found[1].begin() + first, found[1].begin() + first + count), expected);
     EXPECT_EQ(found[1][first - 1], 0);

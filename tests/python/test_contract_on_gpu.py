@@ -100,7 +100,9 @@ class Refusals(unittest.TestCase):
         self.refuse("memory is for arrays of the host", memory=1000)
         two = np.ones((2, 2))
         self.expect_error("threads is for CPU cores, but gpus is given", "ab,bc->ac", two, two, threads=1, gpus=True)
-        self.expect_error("gpus names no GPU", "ab,bc->ac", two, two, gpus=[])
+        for none in ([], 0):
+            self.expect_error(f"gpus is {none}, but it must be a list of numbers of GPUs, for example gpus=[0]; True takes all",
+                              "ab,bc->ac", two, two, gpus=none)
         self.expect_error("gpus is 'x', but it must be an integer", "ab,bc->ac", two, two, gpus=["x"])
         self.expect_error("memory is the limit of memory on GPUs", "ab,bc->ac", two, two, memory=1)
         self.expect_error("limit of memory is -1 bytes", "ab,bc->ac", two, two, gpus=True, memory=-1)

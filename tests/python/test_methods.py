@@ -245,13 +245,13 @@ class Objects(Case):
         self.check(amplitudes("oh", spin=1), "oh")
         self.check(amplitudes("ch2", spin=2), "ch2")
 
-    def check_semicanonical(self, cc, rohf="nwchem"):
+    def check_semicanonical(self, cc, rohf="given"):
         """The energies of rotated orbitals are those of an object that has semicanonical orbitals from the beginning."""
         cc.solve_lambda()
         by_hand = in_semicanonical_orbitals(cc)
         for method in ("ct,cr-t", "2t,cr-cc23"):
             found, expected = (trifuse.pyscf.triples(each, method=method, rohf=each_rohf).by_method
-                               for each, each_rohf in ((cc, rohf), (by_hand, "nwchem")))
+                               for each, each_rohf in ((cc, rohf), (by_hand, "given")))
             self.assertEqual(set(found), set(expected))
             for name, energies in expected.items():
                 self.assertLess(abs(found[name].e_t - energies.e_t), TOLERANCE, name)

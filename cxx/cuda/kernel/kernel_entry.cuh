@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cxx/cuda/kernel/launch.hpp"
-#include "cxx/cuda/kernel/seeds.cuh"
 #include "cxx/cuda/kernel/spin_adapted_energies.cuh"
 #include "cxx/cuda/kernel/spin_adapted_quotients.cuh"
 #include "cxx/cuda/kernel/spin_orbital_energies.cuh"
@@ -43,9 +42,13 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
+/// Returns the device function with the epilogue Seeds. seeds.cu compiles it.
+template <typename Config>
+const void* seeds_function(SpinFormulation formulation);
+
 /// Returns the device function of one of five epilogues. Only kernels with bulk staging in double precision have seeds;
 /// others return null.
-template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides, typename OfSeeds>
+template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides>
 const void* kernel_of_kind(EnergyKind kind) {
   switch (kind) {
     case EnergyKind::one_side:
@@ -53,8 +56,9 @@ const void* kernel_of_kind(EnergyKind kind) {
     case EnergyKind::two_sides:
       return kernel_function<TwoSides>();
     case EnergyKind::seeds:
-      using Config = typename OfSeeds::Config;
-      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1) return kernel_function<OfSeeds>();
+      using Config = typename OneSide::Config;
+      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1)
+        return seeds_function<Config>(OneSide::formulation);
       return nullptr;
     case EnergyKind::quotients:
       return kernel_function<Quotients>();
@@ -72,11 +76,9 @@ Kernel kernel_of() {
   return describe_kernel<Config>(family, [](SpinFormulation formulation, EnergyKind kind) {
     return formulation == SpinFormulation::spin_adapted
                ? kernel_of_kind<SpinAdaptedEnergies<1, Config>, SpinAdaptedEnergies<2, Config>,
-                                SpinAdaptedQuotients<2, Config>, SpinAdaptedQuotients<3, WithSecondLeft<Config>>,
-                                Seeds<SpinFormulation::spin_adapted, Config>>(kind)
+                                SpinAdaptedQuotients<2, Config>, SpinAdaptedQuotients<3, WithSecondLeft<Config>>>(kind)
                : kernel_of_kind<SpinOrbitalEnergies<1, Config>, SpinOrbitalEnergies<2, Config>,
-                                SpinOrbitalQuotients<2, Config>, SpinOrbitalQuotients<3, WithSecondLeft<Config>>,
-                                Seeds<SpinFormulation::spin_orbital, Config>>(kind);
+                                SpinOrbitalQuotients<2, Config>, SpinOrbitalQuotients<3, WithSecondLeft<Config>>>(kind);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <type_traits>
 
 #include "cxx/cuda/kernel/epilogue.cuh"
@@ -81,30 +82,54 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
       use(n, adapted ? n : 0, y, adapted ? 1.0 : alone_sign(x, y));
     }
   }
+  /// Where a lane finds the 4 x 4 holes of its hole groups in the vvoo blocks of a set, for particles 0: [x][y], for
+  /// the terms with particle x and hole y. Doubles.
+  struct VvooPlaces {
+    int of[3][3];
+    std::int32_t extent[3];  ///< [position] particles of the orbital tiles
+
+    __device__ __forceinline__ explicit VvooPlaces(const Seeds& seeds) {
+#pragma unroll
+      for (int x = 0; x < 3; ++x) {
+        extent[x] = seeds.elements_.data.task.extent[x];
+#pragma unroll
+        for (int y = 0; y < 3; ++y)
+          of[x][y] = seeds.vvoo_offset(first_other(y), second_other(y), first_other(x), second_other(x), 0, 0);
+      }
+    }
+    /// Returns what the particles other than x add to these places.
+    template <int x>
+    __device__ __forceinline__ int of_particles(const int (&particle)[3]) const {
+      constexpr int u = first_other(x), w = second_other(x);
+      return (particle[u] * extent[w] + particle[w]) * (hole_group_size * hole_group_size);
+    }
+  };
+  /// Returns the place of the lane's holes other than y among the 4 x 4 of two hole groups.
+  __device__ __forceinline__ int place_of_holes(int y, int half) const {
+    return elements_.local_hole(first_other(y), half) * hole_group_size + elements_.local_hole(second_other(y), half);
+  }
+
   /// Numbers of the vvoo blocks of the terms of a set with particle x, for the holes of the lane. They are loaded
   /// together, so that they come at the same time. When the derivatives need them again, they are in the L1 cache.
   template <int x>
   struct VvooNumbers {
     double of[terms][2];  ///< [term][half]
 
-    __device__ __forceinline__ VvooNumbers(const Seeds& seeds, int set, const int (&particle)[3]) {
-      constexpr int u = first_other(x), w = second_other(x);
+    __device__ __forceinline__ VvooNumbers(const Seeds& seeds, const VvooPlaces& places, int set,
+                                           const int (&particle)[3]) {
+      const int of_particles = places.template of_particles<x>(particle);
       for_each_term<x>([&](int n, int, int y, double) {
-        const int h1 = first_other(y), h2 = second_other(y);
-        const double* const block = seeds.elements_.data.vvoo[set * 3 * terms + x * terms + n] +
-                                    seeds.vvoo_offset(h1, h2, u, w, particle[u], particle[w]);
+        const double* const block =
+            seeds.elements_.data.vvoo[set * 3 * terms + x * terms + n] + (places.of[x][y] + of_particles);
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          of[n][half] = __ldg(block + seeds.elements_.local_hole(h1, half) * hole_group_size +
-                              seeds.elements_.local_hole(h2, half));
-        }
+        for (int half = 0; half < 2; ++half) of[n][half] = __ldg(block + seeds.place_of_holes(y, half));
       });
     }
   };
   template <int x>
-  __device__ __forceinline__ void add_singles(int set, const int (&n)[3], const int (&particle)[3],
-                                              Amplitudes (&s)[2]) const {
-    const VvooNumbers<x> numbers(*this, set, particle);
+  __device__ __forceinline__ void add_singles(const VvooPlaces& places, int set, const int (&n)[3],
+                                              const int (&particle)[3], Amplitudes (&s)[2]) const {
+    const VvooNumbers<x> numbers(*this, places, set, particle);
     for_each_term<x>([&](int term, int t, int y, double sign) {
 #pragma unroll
       for (int half = 0; half < 2; ++half)
@@ -112,153 +137,211 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
     });
   }
 
-  /// Rounds a number and adds it to an integer in device memory. No load of the epilogue depends on it, so the compiler
-  /// may move loads across it.
-  static __device__ __forceinline__ void add(unsigned long long* to, double value, double units) {
-    if (value == 0.0) return;
-    const long long rounded = __double2ll_rn(value * units);
-    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(to), "l"(rounded));
+  /// Rounds a number and adds it to an integer in device memory, unless `wanted` is false or it is zero. There is no
+  /// branch, so that lanes stay together. No load of the epilogue depends on the sum, so the compiler may move loads
+  /// across it.
+  static __device__ __forceinline__ void add(unsigned long long* to, double value, double units, bool wanted) {
+    const long long rounded = wanted ? __double2ll_rn(value * units) : 0;
+    asm volatile("{ .reg .pred some; setp.ne.s64 some, %1, 0; @some red.global.add.u64 [%0], %1; }" ::"l"(to),
+                 "l"(rounded));
   }
   /// Adds to the derivative by the orbital energy of an orbital of the tile at position `q`, 0..5.
-  __device__ __forceinline__ void add_energy(int q, int orbital, double value) const {
+  __device__ __forceinline__ void add_energy(int q, int orbital, double value, bool wanted) const {
     const DerivativeParameters& derivatives = parameters_.derivatives;
-    add(derivatives.energies + elements_.data.task.offset[q] + orbital, value, derivatives.energy_units);
+    add(derivatives.energies + elements_.data.task.offset[q] + orbital, value, derivatives.energy_units, wanted);
   }
   static __device__ __forceinline__ double add_lanes(double x, int distance) {
     return x + __shfl_xor_sync(~0u, x, distance);
   }
-  /// Calls `write(y, half, sum)` in one lane for each hole y of the warp tile, with the sum over all other holes.
-  template <typename Write>
-  __device__ __forceinline__ void sum_other_holes(const ByHole& x, Write write) const {
-    double of_lone = x.of[lone][0] + x.of[lone][1], of_second = x.of[second][0] + x.of[second][1];
-    of_lone = add_lanes(add_lanes(add_lanes(of_lone, 4), 8), 16);
-    if (lane_ < 4) write(lone, 0, of_lone);
-    of_second = add_lanes(add_lanes(add_lanes(of_second, 1), 2), 16);
-    if (lane_ < 16 && lane_ % 4 == 0) write(second, 0, of_second);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const double of_halved = add_lanes(add_lanes(add_lanes(add_lanes(x.of[halved][half], 1), 2), 4), 8);
-      if (lane_ % 16 == 0) write(halved, half, of_halved);
-    }
-  }
-  /// Calls `write(half, sum)` in one lane for each pair of holes other than y, with the sum over y.
-  template <typename Write>
-  __device__ __forceinline__ void sum_hole(int y, const double (&x)[2], Write write) const {
-    if (y == halved) {
-      const double sum = add_lanes(x[0] + x[1], 16);
-      if (lane_ < 16) write(0, sum);
-      return;
-    }
-    const int distance = y == lone ? 1 : 4;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const double sum = add_lanes(add_lanes(x[half], distance), 2 * distance);
-      if ((lane_ / distance & 3) == 0) write(half, sum);
-    }
+  /// Adds two numbers over pairs of lanes that are `distance` apart: the first lane gets the sum of `x0`, the second
+  /// one that of `x1`. `distance`: a power of two.
+  __device__ __forceinline__ double add_and_divide(double x0, double x1, int distance) const {
+    const bool is_second = (lane_ & distance) != 0;
+    return (is_second ? x1 : x0) + __shfl_xor_sync(~0u, is_second ? x0 : x1, distance);
   }
 
-  /// Adds the derivatives by the vvoo blocks of the terms with particle x, and sums those by the ov tensors.
-  /// `seed` [half]: derivatives by S. `sums`: see VvooSum; lane n has that of block n of the set.
+  /// Adds the sums by hole to device memory. `out`: integers of the orbitals of a tile at position 3 + y, which
+  /// `stride` separates. `of(y)` returns that address, and `units` the inverse of the unit.
+  template <typename Out>
+  __device__ __forceinline__ void add_by_hole(const ByHole& x, double units, std::int64_t stride, Out of) const {
+    // The lower half of the lanes adds up those of the lone hole, the upper half those of the second hole.
+    const bool upper = (lane_ & 16) != 0;
+    double sum = add_and_divide(x.of[lone][0] + x.of[lone][1], x.of[second][0] + x.of[second][1], 16);
+    sum = sum + __shfl_sync(~0u, sum, lane_ ^ (upper ? 1 : 4));
+    sum = sum + __shfl_sync(~0u, sum, lane_ ^ (upper ? 2 : 8));
+    const int hole = upper ? elements_.hole(second, 0) : elements_.hole(lone, 0);
+    add((upper ? of(second) : of(lone)) + stride * hole, sum, units, (lane_ & (upper ? 3 : 12)) == 0);
+    double halves = add_and_divide(x.of[halved][0], x.of[halved][1], 1);
+#pragma unroll
+    for (int distance = 2; distance <= 8; distance *= 2) halves = add_lanes(halves, distance);
+    add(of(halved) + stride * (elements_.hole(halved, 0) + 2 * (lane_ & 1)), halves, units, (lane_ & 14) == 0);
+  }
+
+  /// Terms of a set with the same particle x and the same hole y.
+  static constexpr int per_hole = terms / 3;
+  /// Returns the terms with particle x and hole y: [x][y][m].
+  static constexpr std::array<std::array<std::array<int, per_hole>, 3>, 3> find_terms() {
+    std::array<std::array<std::array<int, per_hole>, 3>, 3> found{};
+    for (std::size_t x = 0; x < 3; ++x) {
+      std::array<std::size_t, 3> count{};
+      for (std::size_t t = 0; t < terms; ++t) {
+        const std::size_t y = adapted ? static_cast<std::size_t>(assignments[t][x]) : t;
+        found[x][y][count[y]++] = static_cast<int>(t);
+      }
+    }
+    return found;
+  }
+  /// Returns term number `m` of those with particle x and hole y.
+  static constexpr __device__ __forceinline__ int term_of(int x, int y, int m) {
+    constexpr auto all = find_terms();
+    return all[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)][static_cast<std::size_t>(m)];
+  }
+  /// The bits of a lane's number that belong to a hole, as a distance of lanes. The two terms of a hole, and the two
+  /// halves, are divided among the lanes that add up the hole.
+  static constexpr __device__ __forceinline__ int distance_of(int y) {
+    return y == lone ? 1 : y == second ? 4 : 16;
+  }
+
+  /// Where a lane adds derivatives by the vvoo blocks of a set: [x][y], for the terms with particle x and hole y.
+  struct VvooSums {
+    unsigned long long* to[3][3];  ///< null if the block vanishes, or if another lane writes
+
+    __device__ __forceinline__ VvooSums(const Seeds& seeds, const VvooPlaces& places, int set) {
+      const std::size_t first =
+          std::size_t{seeds.elements_.data.cta_tile.task} * static_cast<unsigned>(seeds.parameters_.sets * 3 * terms) +
+          static_cast<unsigned>(set * 3 * terms);
+      const unsigned long long* const all = seeds.parameters_.derivatives.vvoo + first;
+#pragma unroll
+      for (int x = 0; x < 3; ++x) {
+#pragma unroll
+        for (int y = 0; y < 3; ++y) {
+          const int low = (seeds.lane_ / distance_of(y)) & 1, high = (seeds.lane_ / distance_of(y) / 2) & 1;
+          const int m = per_hole == 2 ? low : 0, half = y == halved ? 0 : per_hole == 2 ? high : low;
+          const bool writes = per_hole == 2 || (y == halved ? low : high) == 0;
+          const unsigned long long block = all[x * terms + (m == 0 ? term_of(x, y, 0) : term_of(x, y, per_hole - 1))];
+          to[x][y] = !writes || block == 0 ? nullptr
+                                           : reinterpret_cast<unsigned long long*>(block) + places.of[x][y] +
+                                                 seeds.place_of_holes(y, half);
+        }
+      }
+    }
+  };
+  /// Derivatives by vvoo numbers of the terms of a set with the same particle, before the sum over its hole.
+  struct OfVvoo {
+    double of[terms][2] = {};  ///< [term][half]
+  };
+  /// Adds derivatives by the vvoo blocks of the terms with particle x to device memory.
   template <int x>
-  __device__ __forceinline__ void add_disconnected(int set, const int (&n)[3], const int (&particle)[3],
-                                                   const Amplitudes (&seed)[2], unsigned long long sums,
-                                                   ByHole& of_ov) const {
-    const VvooNumbers<x> numbers(*this, set, particle);
-    constexpr int u = first_other(x), w = second_other(x);
-    const std::int32_t* const extent = elements_.data.task.extent;
+  __device__ __forceinline__ void add_vvoo(const VvooPlaces& places, const VvooSums& sums, const int (&particle)[3],
+                                           const OfVvoo& of_vvoo) const {
+    const int of_particles = places.template of_particles<x>(particle);
+#pragma unroll
+    for (int y = 0; y < 3; ++y) {
+      const int distance = distance_of(y);
+      const auto& first_term = of_vvoo.of[term_of(x, y, 0)];
+      const auto& last_term = of_vvoo.of[term_of(x, y, per_hole - 1)];
+      double sum;
+      if (y == halved) {
+        const double of_first = first_term[0] + first_term[1], of_last = last_term[0] + last_term[1];
+        sum = per_hole == 2 ? add_and_divide(of_first, of_last, distance) : add_lanes(of_first, distance);
+      } else if (per_hole == 2) {
+        sum = add_and_divide(add_and_divide(first_term[0], last_term[0], distance),
+                             add_and_divide(first_term[1], last_term[1], distance), 2 * distance);
+      } else {
+        sum = add_lanes(add_and_divide(first_term[0], first_term[1], distance), 2 * distance);
+      }
+      add(sums.to[x][y] + of_particles, sum, parameters_.derivatives.units, sums.to[x][y] != nullptr);
+    }
+  }
+  /// Adds the derivatives by the vvoo numbers and by the ov tensor of the terms with particle x. `seed` [half]:
+  /// derivatives by S.
+  template <int x>
+  __device__ __forceinline__ void add_disconnected(const VvooPlaces& places, int set, const int (&n)[3],
+                                                   const int (&particle)[3], const Amplitudes (&seed)[2],
+                                                   OfVvoo& of_vvoo, ByHole& of_ov) const {
+    const VvooNumbers<x> numbers(*this, places, set, particle);
     for_each_term<x>([&](int term, int t, int y, double sign) {
-      double of_vvoo[2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const double signed_seed = sign * seed[half].of[t];
         of_ov.of[y][half] += signed_seed * numbers.of[term][half];
-        of_vvoo[half] = signed_seed * elements_.ov_tensor(set, x, n[x], y, half);
+        of_vvoo.of[term][half] += signed_seed * elements_.ov_tensor(set, x, n[x], y, half);
       }
-      const VvooSum sum{__shfl_sync(~0u, sums, x * terms + term)};
-      const int h1 = first_other(y), h2 = second_other(y);
-      sum_hole(y, of_vvoo, [&](int half, double value) {
-        if (value == 0.0 || !sum.exists()) return;
-        add(sum.at(extent[u], extent[w], extent[3 + h1], extent[3 + h2], particle[u], particle[w],
-                   elements_.hole(h1, half), elements_.hole(h2, half)),
-            value, parameters_.derivatives.units);
-      });
     });
   }
   /// Adds the derivatives by the ov tensor of a set, of particle `particle` in the tile of position x.
   __device__ __forceinline__ void add_ov(int set, int x, int particle, const ByHole& of_ov) const {
     const TaskData& task = elements_.data.task;
     unsigned long long* const out = parameters_.derivatives.ov_tensors[set] + task.offset[x] + particle;
-    sum_other_holes(of_ov, [&](int y, int half, double value) {
-      if (value == 0.0) return;
-      add(out + std::int64_t{parameters_.orbitals} * (task.offset[3 + y] + elements_.hole(y, half)), value,
-          parameters_.derivatives.units);
-    });
-  }
-
-  /// Adds the derivatives by the vvoo blocks and by the ov tensor of the terms with particle x.
-  template <int x>
-  __device__ __forceinline__ void add_of_particle(int set, const int (&n)[3], const int (&particle)[3],
-                                                  const Amplitudes (&seed)[2], unsigned long long sums) const {
-    ByHole of_ov;
-    add_disconnected<x>(set, n, particle, seed, sums, of_ov);
-    add_ov(set, x, particle[x], of_ov);
+    const std::int64_t orbitals = parameters_.orbitals;
+    add_by_hole(of_ov, parameters_.derivatives.units, orbitals,
+                [&](int y) { return out + orbitals * task.offset[3 + y]; });
   }
 
   /// The images of the task in the registers of a warp: lane n has images n and 32 + n.
   struct LaneImages {
     unsigned first, second;
   };
-  /// Writes the seeds of an element to all its images.
+  /// Writes the seeds of the two elements with the same particles to all their images. `has_seeds`, `seed`: [half].
   __device__ __forceinline__ void write_images(const TaskSeeds& task, const LaneImages& images,
-                                               const int (&particle)[3], int half, bool has_seeds,
-                                               const Amplitudes& seed) const {
+                                               const int (&particle)[3], const bool (&has_seeds)[2],
+                                               const Amplitudes (&seed)[2]) const {
     const SeedExtents extents(elements_.data.task.extent);
-    const int hole[3] = {elements_.hole(0, half), elements_.hole(1, half), elements_.hole(2, half)};
     const auto select = [](const int(&x)[3], int q) { return q == 0 ? x[0] : q == 1 ? x[1] : x[2]; };
 #pragma unroll 1
     for (int n = 0; n < task.images; ++n) {
       const SeedImage image{__shfl_sync(~0u, n < 32 ? images.first : images.second, n % 32)};
       const int a = select(particle, image.particle(0)), b = select(particle, image.particle(1)),
                 c = select(particle, image.particle(2));
-      const int i = select(hole, image.hole(0)), j = select(hole, image.hole(1)), k = select(hole, image.hole(2));
-      double value = seed.of[0];
+      const auto& group = elements_.data.cta_tile.hole_group;
+      double* const atom =
+          task.begin + extents.atom(group[image.hole(0)], group[image.hole(1)], group[image.hole(2)], a, b, c);
 #pragma unroll
-      for (int t = 1; t < targets; ++t) value = image.source() == t ? seed.of[t] : value;
-      if (!has_seeds) continue;
-      task.begin[image.target() * task.target_stride +
-                 extents.atom(i / hole_group_size, j / hole_group_size, k / hole_group_size, a, b, c) +
-                 seed_place(i % hole_group_size, j % hole_group_size, k % hole_group_size, (b ^ c) & 1)] =
-          image.is_negative() ? -value : value;
+      for (int half = 0; half < 2; ++half) {
+        const int hole[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half),
+                             elements_.local_hole(2, half)};
+        double* const to = atom + seed_place(select(hole, image.hole(0)), select(hole, image.hole(1)),
+                                             select(hole, image.hole(2)), (b ^ c) & 1);
+#pragma unroll
+        for (int source = 0; source < targets; ++source) {
+          const int target = image.target(source);
+          const double value = image.is_negative() ? -seed[half].of[source] : seed[half].of[source];
+          if (has_seeds[half] && target != SeedImage::none) to[target * task.target_stride] = value;
+        }
+      }
     }
   }
 
+  /// What the energies and the derivatives need to know about the holes, or about the particles, of an element.
+  struct Part {
+    double weight;   ///< of the energies; 0 if the element does not contribute
+    bool has_seeds;  ///< true if the orbitals are inside the tiles and in ascending order
+  };
+  __device__ __forceinline__ static Part part(int equal, const int (&x)[3], const std::int32_t* extent) {
+    const bool inside = x[0] < extent[0] && x[1] < extent[1] && x[2] < extent[2];
+    const bool ascending = ((equal & 1) == 0 || x[0] <= x[1]) && ((equal & 2) == 0 || x[1] <= x[2]);
+    return {inside ? multiplicity<formulation_>(equal, x[0], x[1], x[2]) : 0.0, inside && ascending};
+  }
+  __device__ __forceinline__ Part holes(int half) const {
+    const TaskData& task = elements_.data.task;
+    return part(task.equal_holes, {elements_.hole(0, half), elements_.hole(1, half), elements_.hole(2, half)},
+                task.extent + 3);
+  }
+  __device__ __forceinline__ Part particles(int a, int b, int c) const {
+    const TaskData& task = elements_.data.task;
+    return part(task.equal_particles, {elements_.first[0] + a, elements_.first[1] + b, elements_.first[2] + c},
+                task.extent);
+  }
   /// The numbers of an element that its energies and its derivatives need.
   struct Element {
-    double weight;   ///< of the energies; 0 if the element does not contribute
-    bool has_seeds;  ///< true if the element, inside the tiles and in ascending order, has seeds, which may be zero
+    double weight;   ///< of the energies
     double inverse;  ///< 1 / x
   };
-  __device__ __forceinline__ Element element(int a, int b, int c, int half) const {
-    const TaskData& task = elements_.data.task;
-    const int p[3] = {elements_.first[0] + a, elements_.first[1] + b, elements_.first[2] + c};
-    const int h[3] = {elements_.hole(0, half), elements_.hole(1, half), elements_.hole(2, half)};
-    bool inside = true;
-#pragma unroll
-    for (int q = 0; q < 3; ++q) inside = inside && p[q] < task.extent[q] && h[q] < task.extent[3 + q];
-    const auto ascending = [](int equal, const int(&x)[3]) {
-      return ((equal & 1) == 0 || x[0] <= x[1]) && ((equal & 2) == 0 || x[1] <= x[2]);
-    };
-    const double weight = inside ? Base::weight_of(a, b, c, half) : 0.0;
-    const bool used = weight != 0.0;
-    const double x = used ? Base::delta(a, b, c, half) - denominator_shift(__ldg(parameters_.omega2)) : 1.0;
-    return {weight, inside && ascending(task.equal_particles, p) && ascending(task.equal_holes, h), reciprocal(x)};
-  }
 
-  /// Computes one element: adds its energies to `energy`, makes the seeds of D and of S, and returns its derivative by
+  /// Computes one element: adds its energies to `energy`, makes the seeds of D, and returns its derivative by
   /// x.
   __device__ __forceinline__ double compute_element(const Element& e, const Amplitudes& d, const Amplitudes& s,
-                                                    double (&energy)[sums_count], Amplitudes& of_d,
-                                                    Amplitudes& of_s) const {
+                                                    double (&energy)[sums_count], Amplitudes& of_d) const {
     const double factor = elements_.data.task.weight * e.inverse;
     double contribution;  // the last of the energies is E(T)
     if constexpr (adapted) {
@@ -266,14 +349,12 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
 #pragma unroll
       for (int t = 0; t < targets; ++t) both.of[t] = 2.0 * d.of[t] + s.of[t];
       of_d = amplitudes(spin_adapted_left_seeds(six(both), factor));
-      of_s = amplitudes(spin_adapted_left_seeds(six(d), factor * e.weight));
       const Numerators sum = spin_adapted_numerators(six(d), six(s), six(d));
       add_multiple(energy, e.weight * e.inverse, sum.all);
       add_multiple(energy + Energies::count, e.weight * e.inverse, sum.same);
       contribution = sum.all.values().back();
     } else {
       of_d.of[0] = spin_orbital_left_seed(2.0 * d.of[0] + s.of[0], factor);
-      of_s.of[0] = spin_orbital_left_seed(d.of[0], factor * e.weight);
       const Energies sum = spin_orbital_energies(d.of[0] * d.of[0], s.of[0] * d.of[0]);
       add_multiple(energy, e.weight * e.inverse, sum);
       contribution = sum.values().back();
@@ -281,63 +362,101 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
     return denominator_seed(factor * e.weight * contribution, e.inverse);
   }
 
+  /// Returns the derivatives by S of an element with amplitudes D.
+  __device__ __forceinline__ Amplitudes singles_seed(const Element& e, const Amplitudes& d) const {
+    const double factor = elements_.data.task.weight * e.inverse * e.weight;
+    if constexpr (adapted) {
+      return amplitudes(spin_adapted_left_seeds(six(d), factor));
+    } else {
+      return {{spin_orbital_left_seed(d.of[0], factor)}};
+    }
+  }
+
   /// Computes all elements of the lane.
   __device__ __forceinline__ void compute(double (&energy)[sums_count]) const {
-    const unsigned task = elements_.data.cta_tile.task;
-    const TaskSeeds& task_seeds = parameters_.derivatives.seeds[task];
+#pragma unroll 1
+    for (int set = 0; set < parameters_.sets; ++set) compute_set(set, energy);
+  }
+
+  /// Adds the derivatives of a set. With set 0 it also computes energies, writes seeds, and adds the derivatives by
+  /// orbital energies.
+  __device__ __forceinline__ void compute_set(int set, double (&energy)[sums_count]) const {
+    const TaskSeeds& task_seeds = parameters_.derivatives.seeds[elements_.data.cta_tile.task];
     const LaneImages images{task_seeds.image[lane_].bits, task_seeds.image[32 + lane_ % 4].bits};
-    const std::size_t first_block = std::size_t{task} * static_cast<unsigned>(parameters_.sets * 3 * terms);
-    const int block_of_lane = min(lane_, 3 * terms - 1);
+    const VvooPlaces places(*this);
+    const VvooSums sums(*this, places, set);
+    const Part of_holes[2] = {holes(0), holes(1)};
+    const double shift = denominator_shift(__ldg(parameters_.omega2));
     ByHole of_eps_holes;
 #pragma unroll 1
     for (int a = 0; a < Config::warp_tile_a; ++a) {
       double of_eps_a = 0.0;
+      ByHole of_ov_a;
 #pragma unroll 1
       for (int b = 0; b < Config::warp_tile_b; ++b) {
         double of_eps_b = 0.0;
+        ByHole of_ov_b;
+        OfVvoo of_ab;  // of the terms with particle c
+        int particle[3] = {elements_.tile_particle(0, a), elements_.tile_particle(1, b), 0};
 #pragma unroll 1
         for (int c = 0; c < Config::warp_tile_c; ++c) {
+          particle[2] = elements_.tile_particle(2, c);
           const int n[3] = {a, b, c};
-          const int particle[3] = {elements_.tile_particle(0, a), elements_.tile_particle(1, b),
-                                   elements_.tile_particle(2, c)};
-          Amplitudes d[2] = {read(a, b, c, 0), read(a, b, c, 1)}, s[2] = {}, seed[2];
-#pragma unroll 1
-          for (int set = 0; set < parameters_.sets; ++set) {
-            add_singles<0>(set, n, particle, s);
-            add_singles<1>(set, n, particle, s);
-            add_singles<2>(set, n, particle, s);
-          }
-          double of_x = 0.0;
+          Amplitudes d[2] = {read(a, b, c, 0), read(a, b, c, 1)}, seed[2];
+          const Part of_particles = particles(a, b, c);
+          Element element[2];
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            const Element e = element(a, b, c, half);
-            if (e.weight == 0.0) d[half] = s[half] = {};  // beyond the end of a tile numbers have no meaning
-            Amplitudes of_d;
-            const double of_element = compute_element(e, d[half], s[half], energy, of_d, seed[half]);
-            write_images(task_seeds, images, particle, half, e.has_seeds, of_d);
-            of_x += of_element;
-#pragma unroll
-            for (int y = 0; y < 3; ++y) of_eps_holes.of[y][half] += of_element;
+            const double weight = of_particles.weight * of_holes[half].weight;
+            const double x = weight != 0.0 ? Base::delta(a, b, c, half) - shift : 1.0;
+            element[half] = {weight, reciprocal(x)};
+            if (weight == 0.0) d[half] = {};  // beyond the end of a tile numbers have no meaning
+            seed[half] = singles_seed(element[half], d[half]);
           }
+          if (set == 0) {
+            Amplitudes s[2] = {}, of_d[2];
 #pragma unroll 1
-          for (int set = 0; set < parameters_.sets; ++set) {
-            const unsigned long long sums = parameters_.derivatives.vvoo[first_block + set * 3 * terms + block_of_lane];
-            add_of_particle<0>(set, n, particle, seed, sums);
-            add_of_particle<1>(set, n, particle, seed, sums);
-            add_of_particle<2>(set, n, particle, seed, sums);
+            for (int from = 0; from < parameters_.sets; ++from) {
+              add_singles<0>(places, from, n, particle, s);
+              add_singles<1>(places, from, n, particle, s);
+              add_singles<2>(places, from, n, particle, s);
+            }
+            double of_x = 0.0;
+            bool has_seeds[2];
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+              if (element[half].weight == 0.0) s[half] = {};
+              const double of_element = compute_element(element[half], d[half], s[half], energy, of_d[half]);
+              has_seeds[half] = of_particles.has_seeds && of_holes[half].has_seeds;
+              of_x += of_element;
+#pragma unroll
+              for (int y = 0; y < 3; ++y) of_eps_holes.of[y][half] += of_element;
+            }
+            write_images(task_seeds, images, particle, has_seeds, of_d);
+            const double of_c = warp_sum(of_x);
+            add_energy(2, particle[2], -of_c, lane_ == 0);
+            of_eps_b += of_c;
           }
-          const double of_c = warp_sum(of_x);
-          if (lane_ == 0) add_energy(2, particle[2], -of_c);
-          of_eps_b += of_c;
+          OfVvoo of_bc, of_ac;
+          ByHole of_ov_c;
+          add_disconnected<0>(places, set, n, particle, seed, of_bc, of_ov_a);
+          add_vvoo<0>(places, sums, particle, of_bc);
+          add_disconnected<1>(places, set, n, particle, seed, of_ac, of_ov_b);
+          add_vvoo<1>(places, sums, particle, of_ac);
+          add_disconnected<2>(places, set, n, particle, seed, of_ab, of_ov_c);
+          add_ov(set, 2, particle[2], of_ov_c);
         }
-        if (lane_ == 0) add_energy(1, elements_.tile_particle(1, b), -of_eps_b);
+        add_vvoo<2>(places, sums, particle, of_ab);
+        add_ov(set, 1, particle[1], of_ov_b);
+        add_energy(1, particle[1], -of_eps_b, lane_ == 0);
         of_eps_a += of_eps_b;
       }
-      if (lane_ == 0) add_energy(0, elements_.tile_particle(0, a), -of_eps_a);
+      add_ov(set, 0, elements_.tile_particle(0, a), of_ov_a);
+      add_energy(0, elements_.tile_particle(0, a), -of_eps_a, lane_ == 0);
     }
-    sum_other_holes(of_eps_holes, [&](int y, int half, double value) {
-      if (value != 0.0) add_energy(3 + y, elements_.hole(y, half), value);
-    });
+    const DerivativeParameters& derivatives = parameters_.derivatives;
+    add_by_hole(of_eps_holes, derivatives.energy_units, 1,
+                [&](int y) { return derivatives.energies + elements_.data.task.offset[3 + y]; });
   }
 };
 

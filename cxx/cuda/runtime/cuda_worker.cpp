@@ -93,8 +93,8 @@ class CudaWorker final : public Executor::Worker {
   void add_subtask(const Task& task, std::span<TaskEnergy> energies, std::size_t n) {
     write_program(work_.problem, work_.fine, task, device_.format(), contractions_, program_);
     if (has_backward())
-      write_backward_program(work_.problem, device_.derivatives->layout(), task, program_, device_.format(),
-                             contractions_, backward_);
+      write_backward_program(work_.problem, device_.derivatives->layout(), device_.derivatives->vvoo_sums(), task,
+                             program_, device_.format(), contractions_, backward_);
     const auto add = [&] {
       return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), work_.launch_limit,
                               has_backward() ? &backward_ : nullptr);

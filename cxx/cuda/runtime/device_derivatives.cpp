@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
+#include "cxx/cuda/kernel/vvoo_sums.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 
 namespace trifuse::gpu {
@@ -19,17 +22,18 @@ std::int64_t seed_doubles(const TaskData& task, const BackwardProgram& program) 
 
 }
 
-DeviceDerivatives::DeviceDerivatives(const PanelLayout& layout) : layout_(layout) {
+DeviceDerivatives::DeviceDerivatives(const PanelLayout& layout) : layout_(layout), vvoo_sums_(layout) {
   const std::int64_t orbitals = layout.tiles().orbitals();
   clear_on_device(operands_, layout.doubles());
+  clear_on_device(vvoo_, vvoo_sums_.size());
   clear_on_device(energies_, orbitals);
   for (std::size_t set = 0; set < layout.sets(); ++set) clear_on_device(ov_tensors_[set], orbitals * orbitals);
 }
 
 std::int64_t DeviceDerivatives::bytes(const Problem& problem, const TileSpace& tiles) {
   const std::int64_t orbitals = tiles.orbitals();
-  return (PanelLayout::required_doubles(problem, tiles) + orbitals +
-          problem.disconnected_sets() * orbitals * orbitals) *
+  const PanelLayout layout(problem, tiles);
+  return (layout.doubles() + VvooSums(layout).size() + orbitals + problem.disconnected_sets() * orbitals * orbitals) *
          static_cast<std::int64_t>(sizeof(unsigned long long));
 }
 
@@ -41,19 +45,34 @@ void DeviceDerivatives::set(DerivativeParameters& parameters) const {
 }
 
 void DeviceDerivatives::add_array(std::size_t array, const DeviceArray<unsigned long long>& from, std::int64_t count,
-                                  TaskSums& sums) const {
-  constexpr std::int64_t part = std::int64_t{1} << 24;
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(std::min(part, count)));
-  for (std::int64_t first = 0; first < count; first += part) {
-    const auto length = static_cast<std::size_t>(std::min(part, count - first));
-    TRIFUSE_CUDA(
-        cudaMemcpy(numbers.data(), from.data() + first, length * sizeof(std::int64_t), cudaMemcpyDeviceToHost));
-    sums.add_integers(array, static_cast<std::size_t>(first), std::span(numbers).first(length));
-  }
+                                  TaskSums& sums) {
+  // Each thread has a part of the array to copy and to add, through memory that the device writes without help.
+  constexpr std::int64_t part = std::int64_t{1} << 20, most_threads = 16;
+  const std::int64_t parts = ceil_div(count, part);
+  const auto threads = static_cast<std::size_t>(std::min({parts, most_threads, std::int64_t{available_threads()}}));
+  int device = 0;
+  TRIFUSE_CUDA(cudaGetDevice(&device));
+  on_new_threads(threads, [&](std::size_t thread) {
+    TRIFUSE_CUDA(cudaSetDevice(device));
+    PinnedArray<std::int64_t> numbers;
+    numbers.reserve(static_cast<std::size_t>(std::min(part, count)));
+    const Stream stream;
+    for (auto n = static_cast<std::int64_t>(thread); n < parts; n += static_cast<std::int64_t>(threads)) {
+      const auto length = static_cast<std::size_t>(std::min(part, count - n * part));
+      TRIFUSE_CUDA(cudaMemcpyAsync(numbers.data(), from.data() + n * part, length * sizeof(std::int64_t),
+                                   cudaMemcpyDeviceToHost, stream));
+      TRIFUSE_CUDA(cudaStreamSynchronize(stream));
+      sums.add_integers(array, static_cast<std::size_t>(n * part), {numbers.data(), length});
+    }
+  });
 }
 
 void DeviceDerivatives::add_to(TaskSums& sums) const {
   TRIFUSE_CUDA(cudaDeviceSynchronize());
+  const Stream stream;
+  for (const VvooSums::Block& block : vvoo_sums_.blocks())
+    launch_add_vvoo_sums(block.packing, vvoo_.data() + block.begin, operands_.data() + block.linear, stream);
+  TRIFUSE_CUDA(cudaStreamSynchronize(stream));
   const TileSpace& space = layout_.tiles();
   const std::int64_t orbitals = space.orbitals();
   add_array(DerivativeSums::operands, operands_, layout_.doubles(), sums);
@@ -89,10 +108,8 @@ void BackwardLaunch::add(const TaskData& task, const BackwardProgram& program) {
   seeds.images = static_cast<std::int32_t>(program.images.size());
   std::copy(program.images.begin(), program.images.end(), std::begin(seeds.image));
   doubles_ += seed_doubles(task, program);
-  for (const BackwardProgram::Vvoo& block : program.vvoo) {
-    const auto address = [&] { return reinterpret_cast<unsigned long long>(sums_.operands() + block.out); };
-    vvoo_.push_back(block.out < 0 ? 0 : address() | (block.swapped ? VvooSum::swapped : 0));
-  }
+  for (const std::int64_t place : program.vvoo)
+    vvoo_.push_back(place < 0 ? 0 : reinterpret_cast<unsigned long long>(sums_.vvoo() + place));
   for (const BackwardProgram::Entry& entry : program.products) {
     BackwardProduct product = entry.shape;
     product.seeds = seeds.begin + entry.target * seeds.target_stride;

@@ -30,15 +30,19 @@ class DeviceDerivatives {
   /// Returns the integers of the operands, in the linear layout.
   unsigned long long* operands() const { return operands_.data(); }
   const PanelLayout& layout() const { return layout_; }
+  /// Returns the integers by vvoo blocks, and where they are.
+  unsigned long long* vvoo() const { return vvoo_.data(); }
+  const VvooSums& vvoo_sums() const { return vvoo_sums_; }
   /// Copies the sums to the host and adds them to `sums`. All work of the workers must be done.
   void add_to(TaskSums& sums) const;
 
  private:
-  void add_array(std::size_t array, const DeviceArray<unsigned long long>& from, std::int64_t count,
-                 TaskSums& sums) const;
+  static void add_array(std::size_t array, const DeviceArray<unsigned long long>& from, std::int64_t count,
+                        TaskSums& sums);
 
   const PanelLayout& layout_;
-  DeviceArray<unsigned long long> operands_, energies_, ov_tensors_[max_disconnected_sets];
+  const VvooSums vvoo_sums_;
+  DeviceArray<unsigned long long> operands_, vvoo_, energies_, ov_tensors_[max_disconnected_sets];
 };
 
 /// The backward pass of the tasks of a launch: their seeds, and the products of these with panels. Belongs to a worker
@@ -70,7 +74,7 @@ class BackwardLaunch {
   DeviceArray<double> memory_;  ///< of the seeds
   std::int64_t doubles_ = 0;    ///< of it that are used
   std::vector<TaskSeeds> seeds_;
-  std::vector<unsigned long long> vvoo_;  ///< see VvooSum
+  std::vector<unsigned long long> vvoo_;  ///< see DerivativeParameters
   std::vector<BackwardProduct> products_;
   std::vector<PanelName> panels_;                   ///< [product] the panel that is multiplied
   std::map<int, std::vector<BackwardTile>> tiles_;  ///< key: width

@@ -29,6 +29,10 @@ std::vector<std::string> candidate_kernels(Precision, int) {
   return {};
 }
 
+std::vector<double> time_backward(const KernelCase&, BackwardSide, int, int) {
+  throw UsageError(why_no_devices());
+}
+
 double time_cublas_dgemm(int, int, int) {
   return 0.0;
 }

@@ -37,14 +37,17 @@ int source_of(int target, const Order& particles, const Order& holes) {
   return static_cast<int>(std::find(assignments.begin(), assignments.end(), wanted) - assignments.begin());
 }
 
-/// Appends the images of the seeds of a target. `target`: its number in a task; `place`: its number among the seeds.
-void append_images(SpinFormulation formulation, const TaskData& task, int target, int place,
+/// Appends the images of the seeds of a task. `places`: the number among the seeds of each target that has seeds.
+void append_images(SpinFormulation formulation, const TaskData& task, const std::map<int, int>& places,
                    std::vector<SeedImage>& images) {
   const bool adapted = formulation == SpinFormulation::spin_adapted;
   for (const Order& particles : orders_of_equal(task.equal_particles)) {
     for (const Order& holes : orders_of_equal(task.equal_holes)) {
-      images.push_back(SeedImage::of(place, adapted ? source_of(target, particles, holes) : 0, particles, holes,
-                                     !adapted && is_odd(particles) != is_odd(holes)));
+      std::array<int, 6> targets;
+      targets.fill(SeedImage::none);
+      for (const auto& [target, place] : places)
+        targets[position(adapted ? source_of(target, particles, holes) : 0)] = place;
+      images.push_back(SeedImage::of(targets, particles, holes, !adapted && is_odd(particles) != is_odd(holes)));
     }
   }
 }
@@ -58,7 +61,24 @@ std::int64_t seed_bytes(SpinFormulation formulation, std::int64_t holes, std::in
 
 }
 
-void write_backward_program(const Problem& problem, const PanelLayout& layout, const Task& task,
+VvooSums::VvooSums(const PanelLayout& layout) {
+  layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    if (key.kind != PanelKind::vvoo) return;
+    for (const bool swapped : {false, true}) {
+      const PanelName name{key, swapped, {}};
+      places_[name] = size_;
+      blocks_.push_back({name, size_, extent.begin, packing_of(layout.tiles(), layout.formulation(), name, 1)});
+      size_ += packed_bytes(layout.tiles(), layout.formulation(), name) / static_cast<std::int64_t>(sizeof(double));
+    }
+  });
+}
+
+std::int64_t VvooSums::find(const PanelName& name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? -1 : found->second;
+}
+
+void write_backward_program(const Problem& problem, const PanelLayout& layout, const VvooSums& vvoo, const Task& task,
                             const TaskProgram& names, const OperandFormat& format, ContractionList& contractions,
                             BackwardProgram& program) {
   const TileSpace& space = layout.tiles();
@@ -73,7 +93,7 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
     const Destination& destination = product.destinations.front();
     const auto& slot = destination.slot;
     const auto [found, is_new] = places.try_emplace(destination.target, program.targets);
-    if (is_new) append_images(problem.formulation, names.data, destination.target, program.targets++, program.images);
+    if (is_new) ++program.targets;
     const PanelName left{PanelKey::left(product.left, Side::right), slot[1] > slot[2], format};
     const PanelName right{PanelKey::right(product.right, Side::right), slot[3] > slot[4], format};
     const ContractedExtent extent = contracted_extent(space, product.contracted);
@@ -107,13 +127,9 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
       program.products.push_back(entry);
     }
   }
-  program.vvoo.assign(names.vvoo.size(), {});
-  for (std::size_t n = 0; n < names.vvoo.size(); ++n) {
-    if (!names.vvoo[n].used) continue;
-    const PanelExtent* const extent = layout.find(names.vvoo[n].name.key);
-    if (extent == nullptr) continue;
-    program.vvoo[n] = {extent->begin, names.vvoo[n].name.swapped};
-  }
+  append_images(problem.formulation, names.data, places, program.images);
+  program.vvoo.clear();
+  for (const auto& [used, name] : names.vvoo) program.vvoo.push_back(used ? vvoo.find(name) : -1);
 }
 
 std::int64_t largest_seed_bytes(SpinFormulation formulation, const TileSpace& tiles) {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "cxx/cuda/schedule/seed_layout.hpp"
@@ -20,21 +22,40 @@ struct BackwardProgram {
     PanelName panel{};     ///< the panel that is multiplied
     std::int64_t out = 0;  ///< offset of the other panel in the linear layout
   };
-  /// The integers of a vvoo block, see VvooSum. `out`: offset in the linear layout; negative if the block vanishes.
-  struct Vvoo {
-    std::int64_t out = -1;
-    bool swapped = false;
-  };
   int targets = 0;  ///< targets that have seeds
   std::vector<SeedImage> images;
   std::vector<Entry> products;
-  std::vector<Vvoo> vvoo;   ///< [set, vvoo block]
-  double operations = 0.0;  ///< floating-point operations of all products
+  std::vector<std::int64_t> vvoo;  ///< [set, vvoo block] place among the VvooSums; negative if the block vanishes
+  double operations = 0.0;         ///< floating-point operations of all products
+};
+
+/// The derivatives by vvoo blocks on a device: integers, packed as the blocks that kernels read, so that the lanes of a
+/// warp add to neighbours. A block is there once for each order of its holes.
+class VvooSums {
+ public:
+  struct Block {
+    PanelName name;
+    std::int64_t begin;   ///< place of its first integer
+    std::int64_t linear;  ///< place of the block's derivatives in the linear layout
+    Packing packing;      ///< from the linear layout
+  };
+  explicit VvooSums(const PanelLayout& layout);
+  std::span<const Block> blocks() const { return blocks_; }
+  /// Returns the number of integers of all blocks.
+  std::int64_t size() const { return size_; }
+  /// Returns the place of the first integer of a block; negative if the problem has no such block.
+  std::int64_t find(const PanelName& name) const;
+
+ private:
+  std::vector<Block> blocks_;
+  std::unordered_map<PanelName, std::int64_t, PanelName::Hash> places_;
+  std::int64_t size_ = 0;
 };
 
 /// Writes the backward program of `task` to `program`. `layout`: the panels of a problem with one side and without
-/// factors. `names`: its program, see write_program(). `contractions`: memory that is reused from call to call.
-void write_backward_program(const Problem& problem, const PanelLayout& layout, const Task& task,
+/// factors. `vvoo`: those of the layout. `names`: its program, see write_program(). `contractions`: memory that is
+/// reused from call to call.
+void write_backward_program(const Problem& problem, const PanelLayout& layout, const VvooSums& vvoo, const Task& task,
                             const TaskProgram& names, const OperandFormat& format, ContractionList& contractions,
                             BackwardProgram& program);
 

@@ -46,24 +46,27 @@ struct SeedExtents {
   }
 };
 
-/// Where a seed that the triples kernel computes stands among the seeds of a task. Let x be the particles a, b, c and y
-/// the holes i, j, k of a computed element. The seed of its target `source`, times `sign`, is the seed of target
-/// `target` for the particles x[particle[q]] and the holes y[hole[q]].
+/// Where the seeds that the triples kernel computes stand among the seeds of a task. Let x be the particles a, b, c and
+/// y the holes i, j, k of a computed element. Its seeds are seeds for the particles x[particle[q]] and the holes
+/// y[hole[q]]: that of its target n is the seed of target targets[n], with the other sign if `negative`.
 struct SeedImage {
   std::uint32_t bits;
 
-  static constexpr SeedImage of(int target, int source, const std::array<int, 3>& particle,
+  static constexpr int none = 7;  ///< in place of a target that has no seeds
+
+  static constexpr SeedImage of(const std::array<int, 6>& targets, const std::array<int, 3>& particle,
                                 const std::array<int, 3>& hole, bool negative) {
-    const auto bits_of = [](int number, int shift) { return static_cast<std::uint32_t>(number) << shift; };
-    return {bits_of(target, 0) | bits_of(source, 3) | bits_of(particle[0], 6) | bits_of(particle[1], 8) |
-            bits_of(particle[2], 10) | bits_of(hole[0], 12) | bits_of(hole[1], 14) | bits_of(hole[2], 16) |
-            bits_of(negative ? 1 : 0, 18)};
+    std::uint32_t bits = negative ? 1 : 0;
+    const auto append = [&](int number, int width) { bits = bits << width | static_cast<std::uint32_t>(number); };
+    for (int q = 2; q >= 0; --q) append(hole[static_cast<std::size_t>(q)], 2);
+    for (int q = 2; q >= 0; --q) append(particle[static_cast<std::size_t>(q)], 2);
+    for (int n = 5; n >= 0; --n) append(targets[static_cast<std::size_t>(n)], 3);
+    return {bits};
   }
-  constexpr TRIFUSE_HOST_DEVICE int target() const { return static_cast<int>(bits & 7); }
-  constexpr TRIFUSE_HOST_DEVICE int source() const { return static_cast<int>(bits >> 3 & 7); }
-  constexpr TRIFUSE_HOST_DEVICE int particle(int q) const { return static_cast<int>(bits >> (6 + 2 * q) & 3); }
-  constexpr TRIFUSE_HOST_DEVICE int hole(int q) const { return static_cast<int>(bits >> (12 + 2 * q) & 3); }
-  constexpr TRIFUSE_HOST_DEVICE bool is_negative() const { return (bits >> 18 & 1) != 0; }
+  constexpr TRIFUSE_HOST_DEVICE int target(int n) const { return static_cast<int>(bits >> (3 * n) & 7); }
+  constexpr TRIFUSE_HOST_DEVICE int particle(int q) const { return static_cast<int>(bits >> (18 + 2 * q) & 3); }
+  constexpr TRIFUSE_HOST_DEVICE int hole(int q) const { return static_cast<int>(bits >> (24 + 2 * q) & 3); }
+  constexpr TRIFUSE_HOST_DEVICE bool is_negative() const { return (bits >> 30 & 1) != 0; }
 };
 inline constexpr int most_seed_images = 36;
 
@@ -75,28 +78,12 @@ struct TaskSeeds {
   SeedImage image[most_seed_images];
 };
 
-/// Where the integers of a vvoo block begin in device memory, with a mark in the lowest bit if the block has the holes
-/// of its second position first. 0: the block vanishes. The integers have the order of the host's block.
-struct VvooSum {
-  unsigned long long address;
-
-  static constexpr unsigned long long swapped = 1;
-  constexpr TRIFUSE_HOST_DEVICE bool exists() const { return address != 0; }
-#if defined(__CUDACC__)
-  /// Returns the integer of particles `u`, `w` and of holes `h1`, `h2`, in ascending positions. `n_...`: extents.
-  __device__ __forceinline__ unsigned long long* at(int n_u, int n_w, int n_h1, int n_h2, int u, int w, int h1,
-                                                    int h2) const {
-    const bool is_swapped = (address & swapped) != 0;
-    const int hole = is_swapped ? h2 * n_h1 + h1 : h1 * n_h2 + h2;
-    return reinterpret_cast<unsigned long long*>(address & ~swapped) + (std::int64_t{hole} * n_u + u) * n_w + w;
-  }
-#endif
-};
-
 /// Where the triples kernel of a run with derivatives puts its results.
 struct DerivativeParameters {
-  const TaskSeeds* seeds;          ///< [task]
-  const unsigned long long* vvoo;  ///< [task, set, vvoo block] see VvooSum
+  const TaskSeeds* seeds;  ///< [task]
+  /// [task, set, vvoo block] address of the integers, which are packed as the numbers of the block; 0: the block
+  /// vanishes
+  const unsigned long long* vvoo;
   /// [set] integers [hole orbital, particle orbital] over all orbitals
   unsigned long long* ov_tensors[max_disconnected_sets];
   unsigned long long* energies;  ///< integers [orbital]

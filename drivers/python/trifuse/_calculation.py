@@ -6,6 +6,7 @@ import contextvars
 import ctypes
 import json
 import logging
+import math
 import sys
 import threading
 import warnings
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from . import _library
 from ._arrays import Amplitudes, Description
 from ._interrupt import interruptible
-from ._options import Options, PathLike, Progress, ProgressFunction, option_text, path_bytes, truth
+from ._options import Options, PathLike, Progress, ProgressFunction, option_text, path_bytes, truth, with_new_names
 from .errors import Error, InputWarning, UsageError
 from .result import Result
 
@@ -32,6 +33,7 @@ warned_by_caller: contextvars.ContextVar[bool] = contextvars.ContextVar("warned_
 
 def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options, log: LogFunction | None = None) -> Result:
     """Computes the triples of amplitudes in memory."""
+    options = with_new_names(options)
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
@@ -44,6 +46,7 @@ def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options, log
 
 def run_files(right: PathLike, left: PathLike | None, options: Options) -> Result:
     """Computes the triples of amplitudes in files."""
+    options = with_new_names(options)
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
@@ -112,7 +115,7 @@ class _Following:
             if cancelled.is_set():
                 return 1
             try:
-                return 1 if progress is not None and progress(done, total) is False else 0
+                return 1 if progress is not None and progress(done, total or math.inf) is False else 0
             except BaseException as error:  # cannot pass through the library
                 failures.append(error)
                 return 1
@@ -209,7 +212,7 @@ def progress_bar(progress: Any, **settings: Any) -> Any:
     except ImportError:
         if progress is None:
             return None
-        raise UsageError("progress=True needs the package tqdm; install it, or pass a function.") from None
+        raise UsageError("progress=True needs the package tqdm; pip install tqdm, or pass a function.") from None
     # A run of less than half a second shows no bar.
     return tqdm(leave=False, delay=0.5, file=sys.stderr, dynamic_ncols=True, **settings)
 
@@ -218,12 +221,12 @@ def _progress_of(progress: Progress) -> tuple[Any, ProgressFunction | None]:
     """A progress bar, which the caller closes, and the function that follows the run. Each may be None."""
     if callable(progress):
         return None, progress
-    bar = progress_bar(progress, desc="(T)", unit="flop", unit_scale=True)
+    bar = progress_bar(progress, desc="(T)", unit="F", unit_scale=True)
     if bar is None:
         return None, None
 
     def follow(done: float, total: float) -> None:
-        bar.total = total or None
+        bar.total = total if math.isfinite(total) else None
         bar.update(done - bar.n)
 
     return bar, follow

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _library
 from ._arrays import as_numbers
 from ._device_arrays import DeviceArray, common_stream, device_array, new_like
-from ._options import integer, number, several, shown, word
+from ._options import byte_count, gpu_numbers, integer, number, shown, word
 from .errors import UsageError
 
 Numbers = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ class OnDevice(Protocol):
 @overload
 def contract(expression: str, a: npt.ArrayLike, b: npt.ArrayLike, out: Numbers | None = None, *, alpha: float = 1.0,
              beta: float = 0.0, threads: int | None = None, gpus: bool | Sequence[int] | None = None,
-             memory: int | None = None) -> Numbers: ...
+             memory: int | str | None = None) -> Numbers: ...
 
 
 @overload
@@ -36,7 +36,7 @@ def contract(expression: str, a: OnDevice, b: OnDevice, out: OnDevice | None = N
 
 
 def contract(expression: str, a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: float = 0.0, threads: int | None = None,
-             gpus: bool | Sequence[int] | None = None, memory: int | None = None) -> Any:
+             gpus: bool | Sequence[int] | None = None, memory: int | str | None = None) -> Any:
     """Computes out = alpha sum a b + beta out of any indices, in double precision on CPU cores or GPUs.
 
         c = trifuse.contract("aebf,dfce->abcd", a, b)   # c[a,b,c,d] = sum_ef a[a,e,b,f] b[d,f,c,e]
@@ -56,10 +56,11 @@ def contract(expression: str, a: Any, b: Any, out: Any = None, *, alpha: float =
     threads
         Number of threads on CPU cores. Default: as many as the process may use. The bits of the result do not depend on it.
     gpus
-        True, or the numbers of the GPUs, as CUDA counts them: they compute with arrays of the host, which may be larger than
+        True, or a list of numbers of GPUs, as CUDA counts them: they compute with arrays of the host, which may be larger than
         their memory. Default: CPU cores.
     memory
-        Limit of the memory for arrays on each of these GPUs, bytes. Default: seven eighths of the free memory.
+        Limit of the memory for arrays on each of these GPUs: a number of bytes, or a text such as "8GiB". Default: seven
+        eighths of the free memory.
 
     Returns out. Raises UsageError with a sentence that names the index if the arrays do not fit the expression, and
     ResourceError if a GPU fails.
@@ -88,11 +89,9 @@ def contract(expression: str, a: Any, b: Any, out: Any = None, *, alpha: float =
         return out
     if threads is not None:
         raise UsageError("threads is for CPU cores, but gpus is given, too; leave one of them out.")
-    numbers = [] if gpus is True else [integer("gpus", each) for each in several(gpus)]
-    if not numbers and gpus is not True:
-        raise UsageError("gpus names no GPU; give numbers of GPUs, or True for all of them.")
+    numbers = [] if gpus is True else gpu_numbers(gpus, "True takes all GPUs, False none.")
     _call("contract_on_gpus", text, factors, [*operands, out], len(numbers), (ctypes.c_int32 * len(numbers))(*numbers),
-          0 if memory is None else integer("memory", memory))
+          0 if memory is None else byte_count("memory", memory))
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import threading
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Union, cast, overload
 from . import _library
 from ._calculation import give_warnings, progress_bar, warned_by_caller
 from ._interface import run, triples
-from ._options import Options, PathLike, integer, refuse_unknown, several, shown, taking, truth
+from ._options import Options, PathLike, gpu_numbers, integer, refuse_unknown, shown, taking, truth, with_new_names
 from .errors import CancelledError, Error, InputError, InputWarning, ResourceError, UsageError
 from .result import Result
 
@@ -66,7 +67,7 @@ def triples_many(
         enough.
     progress
         As in `triples`, but it counts molecules. A function progress(done, total) is called after each molecule; total
-        is 0 if the molecules have no length.
+        is infinite (math.inf) if the molecules have no length.
 
     The other parameters are those of `triples`, for all molecules. An argument of a molecule has precedence.
 
@@ -85,6 +86,7 @@ def triples_many(
     [0.0, 0.0, 0.0]
     """
     refuse_unknown(options, Options)
+    options = with_new_names(options)
     return_errors = truth("return_errors", return_errors)
     if options.get("journal") is not None:
         raise UsageError("A journal belongs to one molecule; give each molecule its own, or none.")
@@ -199,7 +201,7 @@ def _arguments(options: Mapping[str, Any], molecule: Mapping[Any, Any]) -> dict[
 def gpus_of(options: Options, count: Callable[[], int]) -> list[int]:
     """The numbers of the GPUs on which molecules may be computed. `count`: says how many GPUs there are."""
     if (numbers := options.get("gpus")) is not None:
-        return [integer("gpus", each) for each in several(numbers)]
+        return gpu_numbers(numbers)
     return [] if options.get("device") == "cpu" else list(range(count()))
 
 
@@ -223,7 +225,7 @@ def _progress(progress: Any, total: int) -> Iterator[Callable[[int], None]]:
     if callable(progress):
 
         def tell(done: int) -> None:
-            if progress(done, total) is False:
+            if progress(done, total or math.inf) is False:
                 raise CancelledError(f"The progress function ended the calculation after {done} molecules.")
 
         yield tell

@@ -8,6 +8,9 @@ import difflib
 import inspect
 import operator
 import os
+import re
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, TypedDict, TypeVar, Union
 
@@ -31,14 +34,16 @@ class Options(TypedDict, total=False):
     omega2
         One value or several values, hartree. One run computes all of them.
     device, gpus
-        auto, cpu or cuda; the numbers of the GPUs, which imply cuda unless a device is named, too. auto: GPUs for molecules
-        that are large enough.
+        auto, cpu or cuda; a list of numbers of GPUs, for example [0, 1], which implies cuda unless a device is named, too.
+        auto: GPUs for molecules that are large enough. cpu: no GPU.
     kernel
         Name of the kernel configuration of GPUs, for measurements. Default: the best for the GPU.
     threads, memory, tile_size
-        Number of threads; limit of memory in bytes (CPU: of the scratch, GPUs: on each GPU); largest tile.
+        Number of threads; limit of memory (CPU: of the scratch, GPUs: on each GPU), a number of bytes or a text with a unit,
+        for example "8GiB"; largest tile.
     form, rohf
-        auto, spin-orbital or spin-adapted; nwchem or semicanonical (the standard ROHF-CCSD(T)).
+        auto, spin-orbital or spin-adapted; the orbitals of an ROHF reference: given (those of the amplitudes: the number of
+        NWChem and of PySCF) or semicanonical (the standard ROHF-CCSD(T)).
     precision, target_error
         double, or mixed: GPUs compute faster, and the energies have error bars; with device="cpu" it is a slow emulation.
         target_error is the error bar in hartree that mixed precision must reach; default: 7e-9 of the energy, or 3e-10
@@ -54,8 +59,9 @@ class Options(TypedDict, total=False):
         True: the run continues after a failed check, with a warning.
     progress
         None: a progress bar if the output is a terminal and tqdm is installed. True, False: always, never. A function
-        progress(done, total) is called ten times in a second with floating-point operations; if it returns False, the
-        run ends with CancelledError.
+        progress(done, total) is called ten times in a second. Both numbers are floating-point operations; total is infinite
+        (math.inf) while the input is read and checked, never 0. If the function returns False, the run ends with
+        CancelledError.
     """
 
     method: str | Sequence[str] | None
@@ -86,7 +92,7 @@ class ObjectOptions(Options, total=False):
     verbose: Any
 
 
-_DEFAULTS: Mapping[str, Any] = {"device": "auto", "form": "auto", "rohf": "nwchem", "precision": "double", "check": True,
+_DEFAULTS: Mapping[str, Any] = {"device": "auto", "form": "auto", "rohf": "given", "precision": "double", "check": True,
                                 "trust_input": False, "allow_unconverged": False}
 
 
@@ -124,6 +130,44 @@ def taking(options: Any, rest: str | None = None) -> Callable[[Function], Functi
     return decorate
 
 
+def with_new_names(options: Options) -> Options:
+    """The options without values that have a new name. Such a value gives a DeprecationWarning at the caller of the package."""
+    if options.get("rohf") != "nwchem":
+        return options
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "trifuse":
+        frame, level = frame.f_back, level + 1
+    warnings.warn('rohf="nwchem" has the new name rohf="given"; it is the number of NWChem and of PySCF.', DeprecationWarning,
+                  stacklevel=level)
+    return {**options, "rohf": "given"}
+
+
+def gpu_numbers(values: Any, others: str = 'device="cuda" takes all GPUs, device="cpu" none.') -> list[int]:
+    """The numbers of GPUs in a list. Throws UsageError for one number, which may also be meant as the number of all GPUs.
+
+    `others`: the sentence about other choices.
+    """
+    numbers = None if isinstance(values, (str, bytes)) or np.ndim(values) == 0 else several(values)
+    if not numbers:
+        raise UsageError(f"gpus is {shown(values)}, but it must be a list of numbers of GPUs, for example gpus=[0]; {others}")
+    return [integer("gpus", each) for each in numbers]
+
+
+_UNITS = {"B": 1.0, **{prefix + ending: factor for power, prefix in enumerate("KMGT", 1)
+                     for ending, factor in (("", 2.0 ** (10 * power)), ("iB", 2.0 ** (10 * power)), ("B", 10.0 ** (3 * power)))}}
+
+
+def byte_count(name: str, value: Any) -> int:
+    """An amount of memory: a number of bytes, or a text with a unit, for example 8GiB. Throws UsageError if it is none."""
+    if not isinstance(value, str):
+        return integer(name, value)
+    amount = re.fullmatch(r"([0-9.]+)([A-Za-z]+)", "".join(value.split()))
+    try:
+        return int(float(amount[1]) * _UNITS[amount[2]])  # type: ignore[index]
+    except (KeyError, OverflowError, TypeError, ValueError):
+        raise UsageError(f"{name} is {shown(value)}, but it must be an amount of memory, for example \"8GiB\".") from None
+
+
 def option_text(name: str, value: Any) -> bytes | None:
     """The value of an option as the library reads it; None if it is not given. Throws UsageError if it has another type."""
     hint = Options.__annotations__[name]
@@ -134,6 +178,8 @@ def option_text(name: str, value: Any) -> bytes | None:
         return path_bytes(name, value)
     if "Sequence[str]" in types:
         return ",".join(word(name, each) for each in several(value)).encode(errors="replace")
+    if name == "gpus":
+        value = gpu_numbers(value)
     convert = number if "float" in types else integer
     if any(each.startswith("Sequence") for each in types):
         return ",".join(repr(convert(name, each)) for each in several(value)).encode()
@@ -218,7 +264,6 @@ def shown(value: Any) -> str:
 
 
 def capitalized(sentence: str) -> str:
-    """A sentence with a capital letter, unless it begins with a name, such as t1 or omega2."""
-    first = sentence.split(" ", 1)[0]
-    is_name = first in ("eris", "frozen") or not first.isalpha()
-    return sentence if is_name else sentence[:1].upper() + sentence[1:]
+    """A sentence with a capital letter, unless it begins with a name, such as t1, ovvv or int."""
+    begins_with_a_word = sentence.startswith(("the ", "these ", "there ", "density fitting "))
+    return sentence[:1].upper() + sentence[1:] if begins_with_a_word else sentence

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._options import PathLike, number, path_bytes, shown, word
+from ._options import PathLike, byte_count, integer, number, path_bytes, shown, word
 from ._places import program_path
 from .errors import Error, InputError, InternalError, ResourceError, UsageError
 
@@ -59,7 +59,7 @@ def plan(
     ranks: int | None = None,
     nodes: int | None = None,
     gpu_model: str | None = None,
-    memory: str | None = None,
+    memory: int | str | None = None,
     form: str | None = None,
     tile_size: int | None = None,
     precision: str | None = None,
@@ -80,8 +80,8 @@ def plan(
         Numbers of all nodes together. The ranks (processes) share the GPUs evenly. gpus=0: only CPU cores. Without ranks
         there is one for each node.
     gpu_model, memory
-        h200, h100, h100-pcie, a100, a100-40gb, b200, gb10, l40s, a6000, rtx4090 or rtx5090; memory to use on each GPU,
-        for example "40GiB".
+        h200, h100, h100-pcie, a100, a100-40gb, b200, gb10, l40s, a6000, rtx4090 or rtx5090; memory to use on each GPU, a
+        number of bytes or a text with a unit, for example "40GiB".
     form, tile_size
         auto, spin-orbital or spin-adapted; the largest tile.
     precision
@@ -101,12 +101,17 @@ def plan(
     True
     """
     arguments = [] if path is None else [_name("path", path)]
-    options = {"occupied": occupied, "virtual": virtual, "naux": naux, "irreps": irreps, "reference": reference, "gpus": gpus,
-               "ranks": ranks, "nodes": nodes, "gpu-model": gpu_model, "memory": memory, "form": form,
-               "tile-size": tile_size, "precision": precision, "trace": None if trace is None else _name("trace", trace)}
-    for name, value in options.items():
-        if value is not None:
-            arguments += ["--" + name, word(name, str(value))]
+    options = {"reference": reference, "gpu_model": gpu_model, "form": form, "precision": precision}
+    numbers = {"occupied": occupied, "virtual": virtual, "naux": naux, "irreps": irreps, "gpus": gpus, "ranks": ranks, "nodes": nodes,
+               "tile_size": tile_size}
+    values = {**{name: word(name, value) for name, value in options.items() if value is not None},
+              **{name: str(integer(name, value)) for name, value in numbers.items() if value is not None}}
+    if memory is not None:
+        values["memory"] = str(byte_count("memory", memory))
+    if trace is not None:
+        values["trace"] = _name("trace", trace)
+    for name, value in values.items():
+        arguments += ["--" + name.replace("_", "-"), value]
     if not isinstance(assume, (Mapping, type(None))):
         raise UsageError(f"assume is {shown(assume)}, but it must be a mapping, for example {{\"network\": 100e9}}.")
     for name, assumed in (assume or {}).items():

@@ -46,6 +46,7 @@ class _Point:
     """The amplitudes and integrals of one call, after the checks."""
 
     def __init__(self, mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, options: dict[str, Any], relaxed: bool) -> None:
+        _expect_coupled_cluster(mycc)
         options = dict(options)
         verbose = options.pop("verbose", mycc.verbose)
         refuse_unknown(options, Options)
@@ -126,8 +127,15 @@ def _refuse_other_energies(options: dict[str, Any]) -> None:
         raise UsageError(f"method is {method!r}, but only the derivatives of (T) are available; leave it out.")
     if omega2 is not None and np.size(omega2) != 1:
         raise UsageError("Properties belong to one energy; give one value of omega2.")
-    if options.get("rohf") not in (None, "nwchem"):
+    if options.get("rohf") not in (None, "given", "nwchem"):
         raise UsageError("Properties are those of the orbitals of the object; leave out rohf.")
+
+
+def _expect_coupled_cluster(mycc: Any) -> None:
+    """Raises UsageError for an object of another kind, whose members would otherwise be missed one by one."""
+    if not hasattr(mycc, "t1"):
+        raise UsageError(f"{type(mycc).__module__}.{type(mycc).__name__} is not a PySCF coupled-cluster object; give a converged "
+                         "pyscf.cc.CCSD(mf).")
 
 
 def refuse_unsupported(mycc: Any) -> None:
@@ -246,6 +254,7 @@ def Gradients(mycc: Any, **options: Unpack[Options]) -> Any:
     `triples`, with one value of omega2: for example Gradients(mycc, device="cuda").
     """
     refuse_unknown(options, Options)
+    _expect_coupled_cluster(mycc)
     return _classes(is_restricted(mycc))[0](mycc, dict(options))
 
 

@@ -57,7 +57,7 @@ def triples(
         `trifuse.triples`; for UCCSD a tuple of those of alpha and of beta. The result has the part of E(T) of each. Frozen
         orbitals are not in them.
     rohf
-        "nwchem" gives PySCF's number for an ROHF reference, "semicanonical" the standard ROHF-CCSD(T).
+        Of an ROHF reference: "given" gives PySCF's number, "semicanonical" the standard ROHF-CCSD(T).
     allow_unconverged
         True: amplitudes of mycc that are not converged are no error here. A check of the input may still fail.
     verbose

@@ -59,7 +59,7 @@ def scaling(plan: PlanLike, ax: Any = None) -> Any:
     ax.set_ylim(0, 105)
     ax.set_xlabel(f"GPUs ({report['gpu_model']})" if unit == "gpus" else "ranks")
     ax.set_ylabel("efficiency / %")
-    ax.set_title(f"Strong scaling: {report['operations']:.3g} operations, {report['form']} form")
+    ax.set_title(f"Strong scaling: {_operations(report['operations'])}, {report['form']} form")
     ax.grid(True, alpha=0.3)
     ax.legend()
     return ax
@@ -129,6 +129,14 @@ def energies(x: Sequence[float], curves: Mapping[str, Sequence[float | Result]],
     ax.grid(True, alpha=0.3)
     ax.legend()
     return ax
+
+
+def _operations(number: float) -> str:
+    """A number of floating-point operations with the unit of the program's texts, for example 3.76 TF."""
+    prefixes = iter(("", "k", "M", "G", "T", "P"))
+    while number >= 999.5 and (prefix := next(prefixes, None)) is not None:
+        number *= 1e-3
+    return f"{number:.3g} {next(prefixes, 'E')}F"
 
 
 def _joined(spans: Sequence[tuple[float, float]], gap: float) -> list[tuple[float, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -54,12 +55,14 @@ class Check(NamedTuple):
 
 
 class Result:
-    """The result of a run. print() shows it, and float() gives E(T) in hartree.
+    """The result of a run. print() shows it, and float() gives E(T) in hartree, which a format with a specification prints.
 
     >>> result = Result({"energies": [{"omega2": 0.0, "E[T]": -0.0031, "E(T)": -0.0030, "method": "CCSD(T)",
     ...                                "ccsd_t_energy": None, "spin_cases": {}}]})
     >>> float(result)
     -0.003
+    >>> f"E(T) = {result:.6f} Eh"
+    'E(T) = -0.003000 Eh'
     >>> result.method
     'CCSD(T)'
     """
@@ -139,10 +142,23 @@ class Result:
         return self.energies[0].error_bar[1]
 
     @property
-    def e_ccsd(self) -> float | None:
+    def ccsd_correlation_energy(self) -> float | None:
         """CCSD correlation energy, recomputed from the amplitudes, hartree. None if it is not known."""
         value: float | None = self._report.get("ccsd_correlation_energy")
         return value
+
+    @property
+    def ccsd_energy(self) -> float | None:
+        """E(SCF) + E(CCSD correlation), hartree. None if one of them is not known."""
+        value: float | None = self._report.get("ccsd_energy")
+        return value
+
+    @property
+    def e_ccsd(self) -> float | None:
+        """The old name of ccsd_correlation_energy. It gives a DeprecationWarning."""
+        warnings.warn("Result.e_ccsd is the correlation energy; use its new name, Result.ccsd_correlation_energy.",
+                      DeprecationWarning, stacklevel=2)
+        return self.ccsd_correlation_energy
 
     @property
     def seconds(self) -> float | None:
@@ -153,6 +169,9 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """The whole report as a dictionary, with the members of drivers/docs/report.schema.json."""
         return copy.deepcopy(self._report)
+
+    def __format__(self, specification: str) -> str:
+        return format(float(self), specification) if specification else str(self)
 
     def __repr__(self) -> str:
         return f"<trifuse.Result {self.method} E(T) = {self.e_t:.12f} Eh>"
@@ -166,8 +185,8 @@ class Result:
         for each in self.energies:
             if each.uncorrected is not None:
                 lines.append(f"{each.omega2:8g}  {each.error_bar[0]:20.1e}  {each.error_bar[1]:20.1e}  error bars (mixed precision)")
-        if self.e_ccsd is not None:
-            lines.append(f"E(CCSD) correlation  {self.e_ccsd:.12f} Eh")
+        if self.ccsd_correlation_energy is not None:
+            lines.append(f"E(CCSD) correlation  {self.ccsd_correlation_energy:.12f} Eh")
         if self.e_tot is not None:
             lines.append(f"E({self.method})  {self.e_tot:.12f} Eh")
         lines += [f"{each.name}: {each.status}{_numbers(each)}" for each in self.checks]
