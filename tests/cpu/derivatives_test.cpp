@@ -87,7 +87,7 @@ struct WithDirections {
     return with(tensors, 0.0, 1.0, [&](const Problem& problem) {
       const PanelStore store(problem, panel_tiles);
       double sum = 0.0;
-      const auto add = [&](const std::vector<std::int64_t>& derivatives, std::size_t begin, const double* direction,
+      const auto add = [&](std::span<const std::int64_t> derivatives, std::size_t begin, const double* direction,
                            std::size_t count) {
         for (std::size_t n = 0; n < count; ++n)
           sum += unit_of_operands * static_cast<double>(derivatives[begin + n]) * direction[n];
@@ -99,7 +99,7 @@ struct WithDirections {
             panel.data - (rows ? store.layout().rows(key).begin : 0), static_cast<std::size_t>(extent.doubles));
       });
       for (std::size_t set = 0; set < store.layout().sets(); ++set) {
-        const std::vector<std::int64_t>& derivatives = sums[DerivativeSums::ov_tensor(set)];
+        const std::span<const std::int64_t> derivatives = sums[DerivativeSums::ov_tensor(set)];
         add(derivatives, 0, store.ov_tensor(set).data(), derivatives.size());
       }
       return sum;
