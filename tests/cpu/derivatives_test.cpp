@@ -19,6 +19,7 @@
 #include "cxx/parallel/run_tasks.hpp"
 #include "cxx/triples/reference_derivatives.hpp"
 #include "tce_tiles/tiles/wrapped_source.hpp"
+#include "tests/support/factored_source.hpp"
 #include "tests/support/other_methods.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/thread_communicator.hpp"
@@ -340,6 +341,44 @@ TEST(SumsOfDerivatives, OfRanksWithDifferentTilesHaveOneLayout) {
     EXPECT_FALSE(finest_tiles(communicator, x.plan.tiles, nullptr).has_value());
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+/// Returns the derivatives by all blocks of amplitudes, one after another.
+std::vector<std::int64_t> by_amplitudes(const Problem& problem, const TileSpace& panel_tiles,
+                                        const std::vector<ZeroedVector<std::int64_t>>& sums) {
+  const PanelLayout layout = layout_of_derivatives(problem, panel_tiles);
+  std::vector<std::int64_t> all;
+  for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
+    if (use.tensor != TensorKind::t2) continue;
+    add_to_blocks(layout, use, sums[DerivativeSums::operands], 1,
+                  [&](const PanelBlocks::BlockTiles&, std::span<const std::int64_t> block) {
+                    all.insert(all.end(), block.begin(), block.end());
+                  });
+  }
+  return all;
+}
+
+TEST(SumsOfDerivatives, WithFactorsAreThoseOfStoredIntegrals) {
+  const auto expect_near = [](std::span<const std::int64_t> found, std::span<const std::int64_t> expected) {
+    constexpr double limit = 1e-14 / unit_of_operands;
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t n = 0; n < found.size(); ++n)
+      ASSERT_NEAR(static_cast<double>(found[n]), static_cast<double>(expected[n]), limit) << n;
+  };
+  for_each_factored_problem([&](FactoredProblem& problem, const TileSpace& tiles) {
+    constexpr CpuTiles subtasks{2, 3};
+    const TileSpace panel_tiles = cpu_panel_tiles(tiles, subtasks);
+    const Plan plan = make_plan(tiles, problem.of_factors.formulation);
+    for (const Derivatives wanted : {Derivatives::all, Derivatives::amplitudes}) {
+      problem.of_factors.derivatives = problem.of_integrals.derivatives = wanted;
+      const auto found = sums_of(problem.of_factors, plan, subtasks, {}),
+                 expected = sums_of(problem.of_integrals, plan, subtasks, {});
+      if (wanted == Derivatives::all) expect_near(found[0], expected[0]);
+      expect_near(by_amplitudes(problem.of_factors, panel_tiles, found),
+                  by_amplitudes(problem.of_integrals, panel_tiles, expected));
+      for (std::size_t n = 1; n < expected.size(); ++n) expect_near(found[n], expected[n]);
+    }
+  });
 }
 
 TEST(SumsOfDerivatives, HaveTheSameBitsOnAnyNumberOfThreadsAndRanks) {
