@@ -17,6 +17,7 @@
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/base/threads.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/cuda/runtime/cuda_executor.hpp"
 #include "cxx/cuda/runtime/kernel_bench.hpp"
@@ -430,7 +431,15 @@ void add_bench(CLI::App& app, int&) {
   bench->add_option("--json", command->json, "Write all results to this JSON file; - is standard output");
   bench->add_option("--write", command->write, "Write the amplitudes to this dump instead of measuring");
   add_overwrite(*bench, command->overwrite);
-  bench->footer("Details: drivers/docs/running.md (measuring a machine), drivers/docs/contraction.md");
+  bench->footer(
+      "Examples:\n"
+      "  trifuse bench --form both                            cores: a made-up molecule, beside DGEMM\n"
+      "  trifuse bench --device cuda --occupied 40 --virtual 360 --repeats 1\n"
+      "  trifuse bench --kernels                              single tasks of the GPU kernel, beside cuBLAS\n"
+      "  trifuse bench --contractions --explain 31            the plans for one contraction of TCCG\n"
+      "  trifuse bench --occupied 40 --virtual 300 --write try.h5\n"
+      "Details: drivers/docs/running.md (measuring a machine)\n"
+      "         drivers/docs/contraction.md (--contractions)");
   bench->callback([command, bench] {
     refuse_other_environment(*bench);
     command->table.set(command->options);

@@ -57,6 +57,11 @@ void add_convert(CLI::App& app, int&) {
   convert->add_flag("--overwrite", command->options.overwrite, "Replace TARGET if it exists; never an input");
   convert->add_flag("--trust-input", command->trust_input, "Continue after a failed witness");
   convert->add_flag("-q,--quiet", command->quiet, "Print nothing");
+  convert->footer(
+      "Examples:\n"
+      "  trifuse convert scratch/c water.h5                   NWChem files\n"
+      "  trifuse convert factors.h5 integrals.h5 --multiply-out\n"
+      "Details: tce_tiles/docs/dump-format.md");
   convert->callback([command] { command->execute(); });
 }
 

@@ -2,15 +2,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "drivers/commands.hpp"
 #include "trifuse_config.hpp"
 
-/// The hidden command `describe` prints the completion for shells and the man page, made from the options of the
+/// The hidden command `describe` prints the completion for shells and the man pages, made from the options of the
 /// program. The build runs it and installs its output.
 namespace trifuse::cli {
 
@@ -123,37 +126,95 @@ std::string zsh_completion(const CLI::App& app) {
       commands, options);
 }
 
-std::string man_page(const CLI::App& app) {
-  const auto roff = [](const std::string& plain) {
-    std::string text = escaped(escaped(plain, "\\", "\\e\\&"), "-", "\\");
-    return text.empty() || (text.front() != '.' && text.front() != '\'') ? text : "\\&" + text;
-  };
-  std::string page = fmt::format(
-      ".TH TRIFUSE 1 \"\" \"trifuse {}\" \"User Commands\"\n.SH NAME\ntrifuse \\- {}\n.SH SYNOPSIS\n.B trifuse\n"
-      "COMMAND [OPTIONS]\n.SH COMMANDS\n",
-      version, roff("the triples correction of CCSD(T) and Reg-CCSD(T) from converged amplitudes"));
-  for (const CLI::App* command : commands_of(app)) {
-    page += fmt::format(".SS trifuse {}\n{}.\n", command->get_name(), roff(command->get_description()));
-    for (const CLI::Option* option : command->get_options()) {
-      const std::vector<std::string> names = names_of(*option);
-      const std::string name = names.empty() ? option->get_name() : fmt::format("{}", fmt::join(names, ", "));
-      const std::string by_default = option->get_default_str();
-      page += fmt::format(".TP\n\\fB{}\\fR{}\n{}.{}\n", roff(name), roff(argument_of(*option)),
-                          roff(option->get_description()),
-                          by_default.empty() ? "" : fmt::format(" Default: {}.", roff(by_default)));
-    }
+/// Returns a text as roff. A line that begins with a dot or an apostrophe stays text.
+std::string roff(const std::string& plain) {
+  std::string text;
+  std::istringstream lines(escaped(escaped(plain, "\\", "\\e\\&"), "-", "\\"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!text.empty()) text += '\n';
+    if (line.starts_with('.') || line.starts_with('\'')) text += "\\&";
+    text += line;
   }
-  return page + fmt::format(".SH EXIT STATUS\n.nf\n{}\n.fi\n", roff(app.get_footer()));
+  return text;
+}
+
+std::string head_of_page(const std::string& name, const std::string& description) {
+  std::string capitals = name;
+  for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return fmt::format(".TH {} 1 \"\" \"trifuse {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n", roff(capitals), version,
+                     roff(name), roff(description));
+}
+
+std::string lines_as_they_are(const std::string& title, const std::string& text) {
+  return text.empty() ? "" : fmt::format(".SH {}\n.nf\n{}\n.fi\n", title, roff(text));
+}
+
+constexpr const char* about_pages =
+    "Pages such as drivers/docs/running.md are in the folder share/trifuse of the installation. "
+    "`trifuse COMMAND --help` prints their whole paths.";
+
+std::string man_page(const CLI::App& app) {
+  std::string page = head_of_page("trifuse", "the triples correction of CCSD(T) and Reg-CCSD(T)") +
+                     ".SH SYNOPSIS\n.B trifuse\nCOMMAND [OPTIONS]\n.SH COMMANDS\n";
+  std::string others;
+  for (const CLI::App* command : commands_of(app)) {
+    page += fmt::format(".TP\n\\fBtrifuse {}\\fR\n{}.\n", command->get_name(), roff(command->get_description()));
+    others += fmt::format("{}\\fBtrifuse\\-{}\\fR(1)", others.empty() ? "" : ",\n", command->get_name());
+  }
+  return page + lines_as_they_are("EXIT STATUS", app.get_footer()) + ".SH PAGES\n" + roff(about_pages) +
+         "\n.SH SEE ALSO\n" + others + "\n";
+}
+
+std::string man_option(const CLI::Option& option) {
+  const std::vector<std::string> names = names_of(option);
+  const std::string name = names.empty() ? option.get_name() : fmt::format("{}", fmt::join(names, ", "));
+  const std::string by_default = option.get_default_str();
+  return fmt::format(".TP\n\\fB{}\\fR{}\n{}.{}\n", roff(name), roff(argument_of(option)),
+                     roff(option.get_description()),
+                     by_default.empty() ? "" : fmt::format(" Default: {}.", roff(by_default)));
+}
+
+/// Returns the man page of a command: its options by their groups, and the examples and the pages of its footer.
+std::string man_page_of(const CLI::App& command, const CLI::App& app) {
+  std::string page = head_of_page("trifuse-" + command.get_name(), command.get_description()) +
+                     fmt::format(".SH SYNOPSIS\n.B trifuse {}\n[OPTIONS]", command.get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional()) page += fmt::format(" [{}]", roff(option->get_name()));
+  }
+  page += "\n.SH OPTIONS\n";
+  for (const std::string& group : command.get_groups()) {
+    const auto options = command.get_options([&](const CLI::Option* option) { return option->get_group() == group; });
+    if (!options.empty() && group != "Options") page += fmt::format(".SS {}\n", roff(group));
+    for (const CLI::Option* option : options) page += man_option(*option);
+  }
+  const std::string footer = command.get_footer(), details = "Details: ";
+  const auto begin = footer.find('\n') + 1, end = footer.find(details);
+  std::string pages = footer.substr(end + details.size());
+  if (const auto second = pages.find('\n'); second != std::string::npos)  // its page stands under the first one
+    pages.erase(second + 1, pages.find_first_not_of(' ', second + 1) - second - 1);
+  page += lines_as_they_are("EXAMPLES", footer.substr(begin, end - begin)) + lines_as_they_are("PAGES", pages) +
+          ".PP\n" + roff(about_pages) + "\n";
+  return page + lines_as_they_are("EXIT STATUS", app.get_footer()) + ".SH SEE ALSO\n\\fBtrifuse\\fR(1)\n";
 }
 
 }
 
 void add_describe(CLI::App& app) {
-  CLI::App* describe = app.add_subcommand("describe", "Print the man page or a completion for a shell")->group("");
-  const auto form = std::make_shared<std::string>();
+  CLI::App* describe = app.add_subcommand("describe", "Print a man page or a completion for a shell")->group("");
+  const auto form = std::make_shared<std::string>(), command = std::make_shared<std::string>();
   describe->add_option("FORM", *form)->required()->check(CLI::IsMember({"bash", "zsh", "man"}));
-  describe->callback([&app, form] {
-    write_output(*form == "bash" ? bash_completion(app) : *form == "zsh" ? zsh_completion(app) : man_page(app));
+  describe->add_option("COMMAND", *command, "man: the page of this command");
+  describe->callback([&app, form, command] {
+    if (command->empty()) {
+      write_output(*form == "bash" ? bash_completion(app) : *form == "zsh" ? zsh_completion(app) : man_page(app));
+      return;
+    }
+    const std::vector<const CLI::App*> commands = commands_of(app);
+    const auto found = std::find_if(commands.begin(), commands.end(),
+                                    [&](const CLI::App* each) { return each->get_name() == *command; });
+    if (*form != "man" || found == commands.end())
+      throw UsageError("Only commands of `trifuse --help` have a page of their own, and only as a man page.");
+    write_output(man_page_of(**found, app));
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/report/check_report.hpp"
 #include "cxx/report/json_values.hpp"
 #include "cxx/report/report.hpp"
@@ -102,6 +103,13 @@ void add_info(CLI::App& app, int&) {
   info->add_flag("--no-check", command->no_check, "Read only names, shapes and attributes, not the numbers");
   info->add_option("--json", command->json, "Write the same to this JSON file; - is standard output");
   add_overwrite(*info, command->overwrite);
+  info->footer(
+      "Examples:\n"
+      "  trifuse info scratch/c                               NWChem files\n"
+      "  trifuse info water.h5 --device cuda                  what a run on GPUs would do\n"
+      "  trifuse info water.h5 --no-check --json -\n"
+      "Details: drivers/docs/running.md (before a run)\n"
+      "         tce_tiles/docs/checks.md (what is checked)");
   info->callback([command, info] {
     refuse_other_environment(*info);
     command->execute();

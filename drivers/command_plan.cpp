@@ -41,7 +41,7 @@ struct PlanCommand {
   SourceOptions source;
   std::optional<std::int64_t> occupied, virtuals, auxiliary;
   int irreps = 1;
-  std::string reference = "rhf", gpu_model = "h200", operands = "auto", json, trace;
+  std::string reference = "rhf", gpu_model = "h200", operands = "auto", derivatives_of, json, trace;
   TableOptions table;
   CalculationOptions options;
   std::optional<int> ranks, gpus, nodes;
@@ -71,6 +71,7 @@ struct PlanCommand {
     const WithoutFactors whole(*molecule);
     const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
     problem.formulation = formulation_of(*molecule);
+    problem.derivatives = derivatives();
     set_sides(problem, *molecule, whole, needs);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
@@ -153,6 +154,13 @@ struct PlanCommand {
     made_up.auxiliary = auxiliary.value_or(0);
     made_up.hole_tile = made_up.particle_tile = std::int64_t{1} << 20;
     return make_synthetic_source(made_up);
+  }
+
+  Derivatives derivatives() const {
+    if (derivatives_of.empty()) return Derivatives::none;
+    if (options.precision == Precision::mixed)
+      throw UsageError("Derivatives are not computed in mixed precision; leave --precision or --derivatives-of out.");
+    return derivatives_of == "t" ? Derivatives::amplitudes : Derivatives::all;
   }
 
   SpinFormulation formulation_of(const TileSource& molecule) const {
@@ -309,6 +317,8 @@ void add_plan(CLI::App& app, int&) {
       ->check(CLI::IsMember({"rhf", "uhf"}))
       ->capture_default_str();
   command->table.add_to(*plan, "--method");
+  plan->add_option("--derivatives-of", command->derivatives_of, "Of a run with derivatives: of t, or of all arrays")
+      ->check(CLI::IsMember({"t", "all"}));
   command->table.add_to(*plan, "--form");
   command->table.add_to(*plan, "--tile-size", "Largest tile; default: the same as in `run`");
   plan->add_option("--gpus", command->gpus,

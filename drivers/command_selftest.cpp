@@ -90,6 +90,10 @@ void execute(int& exit_code) {
 void add_selftest(CLI::App& app, int& exit_code) {
   CLI::App* selftest =
       app.add_subcommand("selftest", "Compare the fast executors with the reference one on made-up molecules");
+  selftest->footer(
+      "Examples:\n"
+      "  trifuse selftest                                     some seconds; the exit code is 4 if a number differs\n"
+      "Details: drivers/docs/running.md");
   selftest->callback([&exit_code] { execute(exit_code); });
 }
 

@@ -21,6 +21,7 @@
 #include "drivers/launcher.hpp"
 #include "drivers/mpi_processes.hpp"
 #include "drivers/openblas_kernels.hpp"
+#include "drivers/pages.hpp"
 #include "drivers/same_options.hpp"
 #include "drivers/stop_signals.hpp"
 #include "drivers/version_text.hpp"
@@ -93,7 +94,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
     if (communicator != nullptr) expect_all_ask_for_help(*communicator);
     std::ostringstream help;
     app.exit(error, help);
-    if (communicator == nullptr || communicator->rank() == 0) write_output(help.str());
+    if (communicator == nullptr || communicator->rank() == 0) write_output(with_paths_of_pages(help.str()));
     return success;
   }
   return exit_code;

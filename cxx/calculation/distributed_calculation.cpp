@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cxx/base/hosts.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/state.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/parallel/journal.hpp"
@@ -124,8 +125,8 @@ DistributedCalculation plan_distributed(Communicator& communicator, const TileSo
   });
   expect_same(communicator, numbers_of(*calculation));
   const MemoryPlan& memory = calculation->memory();
-  const std::int64_t all_dressed = of_rank.ranks_with_operands * memory.dressed;
-  const double needs[] = {static_cast<double>(memory.operands + memory.rotated + all_dressed),
+  const std::int64_t of_each_rank = of_rank.ranks_with_operands * memory.of_each_rank();
+  const double needs[] = {static_cast<double>(memory.operands + memory.rotated + of_each_rank),
                           static_cast<double>(memory.working())};
   const std::vector<double> needs_of_ranks = allgather(communicator, needs);
   for (std::size_t r = 0; r < ranks.size(); ++r) {

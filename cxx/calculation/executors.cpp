@@ -8,6 +8,7 @@
 #include "cxx/base/threads.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/devices.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/cuda/contraction/device_workplace.hpp"
@@ -93,9 +94,11 @@ std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& stat
   return panels;
 }
 
-std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& state, const PanelExecutor& reader) {
-  if (reader.reads_sources()) return PanelStore::of_small_arrays(state.problem, reader.panel_tiles());
-  return read_all_operands(state, reader.panel_tiles());
+std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& state, const PanelExecutor& reader,
+                                                    const std::optional<TileSpace>& tiles) {
+  const TileSpace& wanted = tiles ? *tiles : reader.panel_tiles();
+  if (reader.reads_sources()) return PanelStore::of_small_arrays(state.problem, wanted);
+  return read_all_operands(state, wanted);
 }
 
 int threads_on_cores(const CalculationState& state) {
@@ -109,7 +112,11 @@ std::unique_ptr<Executor> make_executor_on_cores(const CalculationState& state,
   const OpenMpThreads threads(state.memory.threads);
   // Tasks are tiled for GPUs, too large for one thread each. All threads share a task.
   auto executor = prepare_cpu_executor(state.problem, state.plan.tiles, {}, threads_on_cores(state));
-  if (panels == nullptr || !panels->has_panels()) panels = read_all_operands(state, *executor);
+  if (panels == nullptr || !panels->has_panels()) {
+    // The layout of sums is that of the panels for the GPUs.
+    const bool same_tiles = panels != nullptr && state.problem.derivatives != Derivatives::none;
+    panels = read_all_operands(state, *executor, same_tiles ? std::optional(panels->tiles()) : std::nullopt);
+  }
   executor->take_panels(std::move(panels));
   return executor;
 }

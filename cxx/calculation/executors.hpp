@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ PanelExecutor* panel_executor(Executor* executor);
 
 /// Reads all operands into panels with these tiles, in this process.
 std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& state, const TileSpace& tiles);
-/// Reads all operands that `reader` takes, in this process.
-std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& state, const PanelExecutor& reader);
+/// Reads all operands that `reader` takes, in this process. `tiles`: of the panels; nullopt: those of `reader`.
+std::shared_ptr<const PanelStore> read_all_operands(const CalculationState& state, const PanelExecutor& reader,
+                                                    const std::optional<TileSpace>& tiles = {});
 
 /// Makes an executor on CPU cores for a rank whose GPUs have failed. `panels`: the panels that were read for the GPUs;
 /// null: reads them.

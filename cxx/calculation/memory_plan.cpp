@@ -27,10 +27,18 @@ std::int64_t MemoryPlan::made() const {
   return std::min(all_made, limit_of_made());
 }
 
+void MemoryPlan::check_whole(const char* what, std::int64_t bytes, const std::string& path) const {
+  if (gpus > 0 || !limit_asked || bytes <= limit) return;
+  throw UsageError(fmt::format("The {} of {} take {} of memory in each process; allow it with --memory.", what, path,
+                               amount(bytes)));
+}
+
 void MemoryPlan::check_dressed(const std::string& path) const {
-  if (gpus > 0 || !limit_asked || dressed <= limit) return;
-  throw UsageError(fmt::format("The dressed integrals of {} take {} of memory in each process; allow it with --memory.",
-                               path, amount(dressed)));
+  check_whole("dressed integrals", dressed, path);
+}
+
+void MemoryPlan::check_sums(const std::string& path) const {
+  check_whole("sums of derivatives", sums, path);
 }
 
 void MemoryPlan::check_rotation(const std::string& path, int ranks) const {
@@ -64,7 +72,7 @@ void MemoryPlan::share(const RankAssignment& assignment, int ranks) {
   const std::int64_t all = limit_asked ? std::min(host, limit) : host;
   const auto plan_operands = [&] {
     // An idle rank stores only its part of the operands. It has its working memory to fill this part.
-    for_operands = all == unlimited ? all : all - rotated_of_rank - dressed + (idle ? working() : -scratch());
+    for_operands = all == unlimited ? all : all - rotated_of_rank - of_each_rank() + (idle ? working() : -scratch());
   };
   plan_operands();
   const bool asked = limit_asked && limit <= host;
@@ -88,8 +96,8 @@ void MemoryPlan::share(const RankAssignment& assignment, int ranks) {
   throw UsageError(
       fmt::format("This rank, one of {}, stores up to {} of the operands and needs {} to compute, but "
                   "{} allows {}; {}.",
-                  ranks, amount(owned + rotated_of_rank + dressed), amount(needed() - owned + scratch()), limited_by,
-                  amount(for_operands + rotated_of_rank + dressed + scratch()), advice));
+                  ranks, amount(owned + rotated_of_rank + of_each_rank()), amount(needed() - owned + scratch()),
+                  limited_by, amount(for_operands + rotated_of_rank + of_each_rank() + scratch()), advice));
 }
 
 }

@@ -12,8 +12,8 @@ struct RankAssignment;
 /// The host memory of one rank, in bytes: what a calculation needs, what the rank may use, and how many threads this
 /// allows. It is arithmetic only. The executors of GPUs plan the memory of GPUs.
 ///
-/// Call order: set limit and needs, check_dressed(), check_rotation(), fit_threads(), share() if ranks share the
-/// operands.
+/// Call order: set limit and needs, check_dressed(), check_rotation(), check_sums(), fit_threads(), share() if ranks
+/// share the operands.
 struct MemoryPlan {
   /// The limit if the user sets none.
   static constexpr std::int64_t default_limit = std::int64_t{2} << 30;
@@ -31,6 +31,8 @@ struct MemoryPlan {
 
   /// Integrals dressed with amplitudes, for methods with moments of CCSD. Each rank has all of them.
   std::int64_t dressed = 0;
+  /// Sums of derivatives. Each rank has all of them.
+  std::int64_t sums = 0;
 
   std::int64_t operands = 0;            ///< all operands: panels of amplitudes and integrals
   std::int64_t scratch_per_thread = 0;  ///< scratch of one thread
@@ -41,6 +43,8 @@ struct MemoryPlan {
   std::int64_t owned = 0;         ///< approximate size of the shared operands that this rank stores
   std::int64_t for_operands = 0;  ///< shared operands, fetched panels and made panels that this rank may store
 
+  /// Returns what each rank has besides operands and scratch, however many ranks share the operands.
+  std::int64_t of_each_rank() const { return dressed + sums; }
   /// Returns the scratch of all threads.
   std::int64_t scratch() const { return scratch_per_thread * threads; }
   /// Returns the limit of the panels that are made from factors and kept for later tasks.
@@ -52,8 +56,9 @@ struct MemoryPlan {
   std::int64_t working() const { return scratch_per_thread + 2 * in_use_per_thread; }
 
   /// Throws UsageError if the user has set a limit for this process without GPUs, into which the dressed integrals of
-  /// `path` do not fit.
+  /// `path`, or the sums of its derivatives, do not fit.
   void check_dressed(const std::string& path) const;
+  void check_sums(const std::string& path) const;
   /// Throws UsageError if the rotation of the orbitals of `path` does not fit into the limit. `ranks`: number of ranks
   /// that share the rotated numbers.
   void check_rotation(const std::string& path, int ranks) const;
@@ -63,6 +68,9 @@ struct MemoryPlan {
   /// this rank fits. `assignment`: what this rank does, and the memory of its host. Throws UsageError if it does not
   /// fit.
   void share(const RankAssignment& assignment, int ranks);
+
+ private:
+  void check_whole(const char* what, std::int64_t bytes, const std::string& path) const;
 };
 
 }

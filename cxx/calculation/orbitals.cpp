@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 
 namespace trifuse {
 

@@ -19,6 +19,7 @@
 #include "cxx/calculation/energy_sums.hpp"
 #include "cxx/calculation/executors.hpp"
 #include "cxx/calculation/fingerprint.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/calculation/sample.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
@@ -66,6 +67,8 @@ class Run {
   /// is a communicator.
   void read_operands();
   void read_shared_operands(const PanelExecutor* reader);
+  /// Returns the tiles that the panels of this rank must have; null: they may have those of any other rank.
+  const TileSpace* wanted_tiles(const PanelExecutor* reader) const;
   /// Reduces the threads of the run if the BLAS library has no memory for all of them. Collective if there is a
   /// communicator.
   void limit_threads_of_blas();
@@ -89,7 +92,8 @@ class Run {
   std::optional<DistributedOperands> operands_;  ///< only if ranks share the operands; outlives the panels
   std::shared_ptr<const PanelStore> panels_;     ///< null: this rank takes none
   std::unique_ptr<Executor> executor_, failed_executor_;
-  std::optional<PanelLayout> layout_;  ///< of the panels; only with derivatives
+  std::optional<TileSpace> common_tiles_;  ///< of the panels of all ranks; only with derivatives and several ranks
+  std::optional<PanelLayout> layout_;      ///< of the sums; only with derivatives
 };
 
 Run::Run(const CalculationState& state, const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
@@ -166,14 +170,25 @@ void Run::read_operands() {
     if (state_.options.executor == ExecutorKind::cpu && state_.memory.operands >= large) return_freed_memory();
   };
   trim();
+  if (communicator_ != nullptr && state_.problem.derivatives != Derivatives::none) {
+    // All ranks have sums of one layout.
+    common_tiles_ = finest_tiles(*communicator_, state_.plan.tiles, wanted_tiles(reader));
+    if (!common_tiles_) common_tiles_ = cpu_panel_tiles(state_.plan.tiles);
+  }
   if (state_.memory.shared) {
     read_shared_operands(reader);
   } else {
     run_collectively(communicator_, [&] {
-      if (reader != nullptr) panels_ = read_all_operands(state_, *reader);
+      if (reader != nullptr) panels_ = read_all_operands(state_, *reader, common_tiles_);
     });
   }
   trim();  // frees the buffers of the readers
+}
+
+const TileSpace* Run::wanted_tiles(const PanelExecutor* reader) const {
+  if (common_tiles_) return &*common_tiles_;
+  // In a run with GPUs, CPU ranks use the panels that are tiled for GPUs, unless no GPU is left.
+  return reader != nullptr && !state_.beside_gpus() ? &reader->panel_tiles() : nullptr;
 }
 
 void Run::read_shared_operands(const PanelExecutor* reader) {
@@ -186,8 +201,7 @@ void Run::read_shared_operands(const PanelExecutor* reader) {
   constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
   // If the GPUs store the panels, or if this rank computes few tasks, it uses fetched panels only once.
   const bool pass = state_.assignment.threads_share_task || (reader != nullptr && reader->caches_panels());
-  // In a run with GPUs, CPU ranks use the panels that are tiled for GPUs, unless no GPU is left.
-  read(reader != nullptr && !state_.beside_gpus() ? &reader->panel_tiles() : nullptr,
+  read(wanted_tiles(reader),
        pass ? std::max(DistributedOperands::passed_bytes, 8 * memory.in_use_per_thread) : unlimited);
   if (panels_ != nullptr) return;
   const TileSpace on_cores = cpu_panel_tiles(state_.plan.tiles);
@@ -210,8 +224,10 @@ void Run::limit_threads_of_blas() {
 
 std::vector<SummedArray> Run::sums_of_tasks() {
   if (state_.problem.derivatives == Derivatives::none) return {};
-  // The panels of all ranks have the same tiles. A rank that computes nothing may have none.
-  layout_.emplace(state_.problem, panels_ != nullptr ? panels_->tiles() : cpu_panel_tiles(state_.plan.tiles));
+  // A rank that computes nothing, or whose GPUs have failed, may have no panels.
+  layout_.emplace(layout_of_derivatives(state_.problem, common_tiles_        ? *common_tiles_
+                                                        : panels_ != nullptr ? panels_->tiles()
+                                                                             : cpu_panel_tiles(state_.plan.tiles)));
   return derivative_sums(*layout_);
 }
 
@@ -222,7 +238,8 @@ void Run::make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, Calc
   panels_ = nullptr;
   run_collectively(communicator_, [&] {
     result.derivatives = make_derivatives(state_.problem, *layout_, std::move(sums), state_.memory.threads);
-    check_derivatives(state_.problem, result.derivatives, result.energies.front().total, state_.memory.threads);
+    check_derivatives(state_.problem, *layout_, result.derivatives, result.energies.front().total,
+                      state_.memory.threads);
   });
 }
 

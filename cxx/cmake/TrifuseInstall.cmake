@@ -74,3 +74,4 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/inputs/" DESTINATION "${CMAKE_INSTALL_D
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CITATION.cff" "${PROJECT_SOURCE_DIR}/tce_tiles/docs/dump-format.md"
               "${PROJECT_SOURCE_DIR}/drivers/docs/report.schema.json"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+include(TrifusePages)

@@ -24,6 +24,24 @@ TRIFUSE_ALWAYS_INLINE bool vanishing_holes(const EnergyInput& in, const Indices&
   return targets == 1 ? ij || jk || ik : ij && jk;
 }
 
+/// Returns true if the elements with these particles a and b are zero in the same way.
+template <int targets>
+TRIFUSE_ALWAYS_INLINE bool vanishing_pair(const EnergyInput& in, const Indices& x) {
+  return targets == 1 && in.equal_particles[0] && x[0] == x[1];
+}
+
+/// Calls use(c) for the other elements that are zero in the same way, in the row of `length` elements that begins at
+/// `x`; c counts from its begin.
+template <int targets, int length, typename Use>
+TRIFUSE_ALWAYS_INLINE void for_each_vanishing(const EnergyInput& in, const Indices& x, Use use) {
+  const auto visit = [&](std::int64_t c) {
+    if (c >= x[2] && c < x[2] + length) use(c - x[2]);
+  };
+  const bool ab = in.equal_particles[0] && x[0] == x[1];
+  if (in.equal_particles[1] && (targets == 1 || ab)) visit(x[1]);
+  if (targets == 1 && in.equal_particles[0] && in.equal_particles[1]) visit(x[0]);
+}
+
 /// A disconnected term for given i, j, k. The addresses already include these indices.
 struct ResolvedTerm {
   const double* ov_tensor;

@@ -6,6 +6,7 @@
 
 #include "cxx/base/vector_clones.hpp"
 #include "cxx/cpu/disconnected_rows.hpp"
+#include "cxx/cpu/element_rows.hpp"
 #include "cxx/triples/energy.hpp"
 
 namespace trifuse {
@@ -73,57 +74,51 @@ TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double* __restri
   energy.same += {e_bracket_t_same, e_paren_t_same};
 }
 
-/// Adds the energies of the row of `length` elements that begins at `at`. `holes`: sum of the orbital energies of i, j,
-/// k.
-template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void sum_row(const EnergyInput& in, const std::vector<ResolvedTerm>& terms, const Indices& x,
-                                   std::int64_t at, double holes, std::span<const double> omega2,
-                                   std::span<TaskEnergy> energies) {
-  Row<length> row;
-  add_terms<targets>(terms, x, row.singles);
-  numerators<targets>(in, at, row);
-  const auto leave_out = [&](std::int64_t c) {
-    const std::int64_t at_c = c - x[2];
-    if (at_c < 0 || at_c >= length) return;
-    row.e_bracket_t[at_c] = row.e_paren_t[at_c] = row.e_bracket_t_same[at_c] = row.e_paren_t_same[at_c] = 0.0;
-  };
-  const bool ab = in.equal_particles[0] && x[0] == x[1];
-  if (in.equal_particles[1] && (targets == 1 || ab)) leave_out(x[1]);
-  if (targets == 1 && in.equal_particles[0] && in.equal_particles[1]) leave_out(x[0]);
-  const double rest = holes - in.eps[0][x[0]] - in.eps[1][x[1]];
-  for (std::size_t w = 0; w < omega2.size(); ++w) {
-    divide<targets>(row, in.eps[2] + x[2], rest - denominator_shift(omega2[w]), energies[w]);
+/// Sums the energies of one task, see visit_rows().
+template <int targets>
+class EnergyRows {
+ public:
+  EnergyRows(const EnergyInput& in, std::span<const double> omega2, std::span<TaskEnergy> energies)
+      : in_(in), omega2_(omega2), energies_(energies) {
+    terms_.reserve(in.left[0].singles.size());
   }
-}
+
+  TRIFUSE_ALWAYS_INLINE bool begin_holes(const Indices& x, std::int64_t /*at*/, std::int64_t /*count*/) {
+    if (vanishing_holes<targets>(in_, x)) return false;
+    resolve(in_.left[0].singles, in_.extent, x, terms_);
+    holes_ = in_.eps[3][x[3]] + in_.eps[4][x[4]] + in_.eps[5][x[5]];
+    return true;
+  }
+  TRIFUSE_ALWAYS_INLINE bool begin_row(const Indices& x, std::int64_t /*at*/, std::int64_t /*count*/) const {
+    return !vanishing_pair<targets>(in_, x);
+  }
+  template <int length>
+  TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t at) {
+    Row<length> row;
+    add_terms<targets>(terms_, x, row.singles);
+    numerators<targets>(in_, at, row);
+    for_each_vanishing<targets, length>(in_, x, [&](std::int64_t c) {
+      row.e_bracket_t[c] = row.e_paren_t[c] = row.e_bracket_t_same[c] = row.e_paren_t_same[c] = 0.0;
+    });
+    const double rest = holes_ - in_.eps[0][x[0]] - in_.eps[1][x[1]];
+    for (std::size_t w = 0; w < omega2_.size(); ++w)
+      divide<targets>(row, in_.eps[2] + x[2], rest - denominator_shift(omega2_[w]), energies_[w]);
+  }
+  TRIFUSE_ALWAYS_INLINE void end_holes(const Indices& /*x*/) const {}
+
+ private:
+  const EnergyInput& in_;
+  const std::span<const double> omega2_;
+  const std::span<TaskEnergy> energies_;
+  std::vector<ResolvedTerm> terms_;
+  double holes_ = 0.0;  ///< sum of the orbital energies of i, j, k
+};
 
 template <int targets>
 TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const double> omega2,
                                     std::span<TaskEnergy> energies) {
-  const auto& n = in.extent;
-  const std::int64_t padded_c = row_length(n[2]);
-  std::vector<ResolvedTerm> terms;
-  terms.reserve(in.left[0].singles.size());
-  Indices x{};
-  std::int64_t at = 0;
-  for (x[3] = 0; x[3] < n[3]; ++x[3])
-    for (x[4] = 0; x[4] < n[4]; ++x[4])
-      for (x[5] = 0; x[5] < n[5]; ++x[5]) {
-        if (vanishing_holes<targets>(in, x)) {
-          at += n[0] * n[1] * padded_c;
-          continue;
-        }
-        resolve(in.left[0].singles, in.extent, x, terms);
-        const double holes = in.eps[3][x[3]] + in.eps[4][x[4]] + in.eps[5][x[5]];
-        for (x[0] = 0; x[0] < n[0]; ++x[0])
-          for (x[1] = 0; x[1] < n[1]; ++x[1], at += padded_c) {
-            if (targets == 1 && in.equal_particles[0] && x[0] == x[1]) continue;
-            x[2] = 0;
-            for (; x[2] + 16 <= padded_c; x[2] += 16) {
-              sum_row<targets, 16>(in, terms, x, at + x[2], holes, omega2, energies);
-            }
-            if (x[2] < padded_c) sum_row<targets, 8>(in, terms, x, at + x[2], holes, omega2, energies);
-          }
-      }
+  EnergyRows<targets> rows(in, omega2, energies);
+  visit_rows<16>(in, rows);
 }
 
 TRIFUSE_VECTOR_CLONES

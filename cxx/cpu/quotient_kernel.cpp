@@ -12,6 +12,7 @@
 #include "cxx/base/vector_clones.hpp"
 #include "cxx/cpu/denominator_rows.hpp"
 #include "cxx/cpu/disconnected_rows.hpp"
+#include "cxx/cpu/element_rows.hpp"
 #include "cxx/triples/energy.hpp"
 #include "cxx/triples/terms.hpp"
 
@@ -116,8 +117,8 @@ class QuotientSums {
     }
   }
 
-  /// Begins with other holes i, j, k.
-  TRIFUSE_ALWAYS_INLINE void set_holes(const Indices& x) {
+  // The functions of visit_rows(). Elements that are zero are left out for each spin element.
+  TRIFUSE_ALWAYS_INLINE bool begin_holes(const Indices& x, std::int64_t /*at*/, std::int64_t /*count*/) {
     for (std::size_t n = 0; n < left_sides(); ++n) resolve(in_.left[n].singles, in_.extent, x, s_terms_[n]);
     resolve(in_.c3, in_.extent, x, c3_terms_);
     const bool ij = in_.equal_holes[0] && x[3] == x[4], jk = in_.equal_holes[1] && x[4] == x[5];
@@ -134,10 +135,15 @@ class QuotientSums {
     for (auto& rows : denominators_) {
       if (rows) rows->set_holes({in_.first[3] + x[3], in_.first[4] + x[4], in_.first[5] + x[5]});
     }
+    return true;
   }
-
-  /// Adds the energies of the row that begins at `x`. `at`: index of its first element in the targets.
-  TRIFUSE_ALWAYS_INLINE void add_row(const Indices& x, std::int64_t at) {
+  TRIFUSE_ALWAYS_INLINE bool begin_row(const Indices& /*x*/, std::int64_t /*at*/, std::int64_t /*count*/) const {
+    return true;
+  }
+  TRIFUSE_ALWAYS_INLINE void end_holes(const Indices& /*x*/) const {}
+  template <int of_row>
+  TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t at) {
+    static_assert(of_row == length);
     alignas(64) double disconnected[6][length];
     const RowsOfTargets of_disconnected = {disconnected[0], disconnected[1], disconnected[2],
                                            disconnected[3], disconnected[4], disconnected[5]};
@@ -283,18 +289,7 @@ template <int targets>
 TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const Quotient> quotients,
                                     std::span<TaskEnergy> energies) {
   QuotientSums<targets> sums(in, quotients);
-  const auto& n = in.extent;
-  const std::int64_t padded_c = row_length(n[2]);
-  Indices x{};
-  std::int64_t at = 0;
-  for (x[3] = 0; x[3] < n[3]; ++x[3])
-    for (x[4] = 0; x[4] < n[4]; ++x[4])
-      for (x[5] = 0; x[5] < n[5]; ++x[5]) {
-        sums.set_holes(x);
-        for (x[0] = 0; x[0] < n[0]; ++x[0])
-          for (x[1] = 0; x[1] < n[1]; ++x[1], at += padded_c)
-            for (x[2] = 0; x[2] < padded_c; x[2] += length) sums.add_row(x, at + x[2]);
-      }
+  visit_rows<length>(in, sums);
   sums.finish(energies);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cxx/base/vector_clones.hpp"
 #include "cxx/cpu/disconnected_rows.hpp"
+#include "cxx/cpu/element_rows.hpp"
 #include "cxx/triples/energy.hpp"
 #include "cxx/triples/seeds.hpp"
 
@@ -91,45 +92,6 @@ TRIFUSE_ALWAYS_INLINE void add_singles(const std::vector<ResolvedTerm>& terms, c
   }
 }
 
-/// The derivatives by the orbital energies of one (i, j, k).
-struct OrbitalSums {
-  double *a, *b, *c;
-};
-
-template <int targets, bool two_sided, int length>
-TRIFUSE_ALWAYS_INLINE double row_of_seeds(const EnergyInput& in, const SeedOutput& out,
-                                          const std::vector<ResolvedTerm>& terms, const std::vector<SinglesSums>& sums,
-                                          const Indices& x, std::int64_t at, double rest, const OrbitalSums& eps) {
-  SeedRow<length> row;
-  add_terms<targets>(terms, x, row.s);
-  const double* __restrict eps_c = in.eps[2] + x[2];
-#pragma omp simd
-  for (int c = 0; c < length; ++c) {
-    const double denominator = rest - eps_c[c];
-    row.inverse[c] = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
-    row.factor[c] = in.weight * row.inverse[c];
-  }
-  const auto leave_out = [&](std::int64_t c) {
-    const std::int64_t at_c = c - x[2];
-    if (at_c >= 0 && at_c < length) row.factor[at_c] = 0.0;
-  };
-  const bool ab = in.equal_particles[0] && x[0] == x[1];
-  if (in.equal_particles[1] && (targets == 1 || ab)) leave_out(x[1]);
-  if (targets == 1 && in.equal_particles[0] && in.equal_particles[1]) leave_out(x[0]);
-  seeds_of_row<targets, two_sided>(out, at, row);
-  add_singles(terms, sums, in, x, row.s);
-  double sum = 0.0;
-  double* __restrict of_c = eps.c + x[2];
-#pragma omp simd reduction(+ : sum)
-  for (int c = 0; c < length; ++c) {
-    of_c[c] -= row.of_x[c];
-    sum += row.of_x[c];
-  }
-  eps.a[x[0]] -= sum;
-  eps.b[x[1]] -= sum;
-  return sum;
-}
-
 /// Sets the targets of all elements [at, at + count) to zero.
 void leave_out_rows(const SeedOutput& out, int targets, std::int64_t at, std::int64_t count) {
   for (std::size_t t = 0; t < static_cast<std::size_t>(targets); ++t) {
@@ -152,44 +114,72 @@ void resolve_sums(const EnergyInput& in, const SeedOutput& out, const Indices& x
   }
 }
 
+/// Computes the seeds of one task, see visit_rows().
+template <int targets, bool two_sided>
+class SeedRows {
+ public:
+  SeedRows(const EnergyInput& in, double omega2, SeedOutput& out) : in_(in), omega2_(omega2), out_(out) {}
+
+  TRIFUSE_ALWAYS_INLINE bool begin_holes(const Indices& x, std::int64_t at, std::int64_t count) {
+    if (vanishing_holes<targets>(in_, x)) {
+      leave_out_rows(out_, targets, at, count);
+      return false;
+    }
+    resolve(in_.left[0].singles, in_.extent, x, terms_);
+    resolve_sums(in_, out_, x, sums_);
+    holes_ = in_.eps[3][x[3]] + in_.eps[4][x[4]] + in_.eps[5][x[5]] - denominator_shift(omega2_);
+    of_holes_ = 0.0;
+    return true;
+  }
+  TRIFUSE_ALWAYS_INLINE bool begin_row(const Indices& x, std::int64_t at, std::int64_t count) const {
+    if (!vanishing_pair<targets>(in_, x)) return true;
+    leave_out_rows(out_, targets, at, count);
+    return false;
+  }
+  template <int length>
+  TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t at) {
+    SeedRow<length> row;
+    add_terms<targets>(terms_, x, row.s);
+    const double rest = holes_ - in_.eps[0][x[0]] - in_.eps[1][x[1]];
+    const double* __restrict eps_c = in_.eps[2] + x[2];
+#pragma omp simd
+    for (int c = 0; c < length; ++c) {
+      const double denominator = rest - eps_c[c];
+      row.inverse[c] = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
+      row.factor[c] = in_.weight * row.inverse[c];
+    }
+    for_each_vanishing<targets, length>(in_, x, [&](std::int64_t c) { row.factor[c] = 0.0; });
+    seeds_of_row<targets, two_sided>(out_, at, row);
+    add_singles(terms_, sums_, in_, x, row.s);
+    double sum = 0.0;
+    double* __restrict of_c = out_.eps[2].data() + x[2];
+#pragma omp simd reduction(+ : sum)
+    for (int c = 0; c < length; ++c) {
+      of_c[c] -= row.of_x[c];
+      sum += row.of_x[c];
+    }
+    for (std::size_t q = 0; q < 2; ++q) out_.eps[q][static_cast<std::size_t>(x[q])] -= sum;
+    of_holes_ += sum;
+  }
+  TRIFUSE_ALWAYS_INLINE void end_holes(const Indices& x) {
+    for (std::size_t q = 3; q < 6; ++q) out_.eps[q][static_cast<std::size_t>(x[q])] += of_holes_;
+    out_.omega2 -= denominator_shift(of_holes_);
+  }
+
+ private:
+  const EnergyInput& in_;
+  const double omega2_;
+  SeedOutput& out_;
+  std::vector<ResolvedTerm> terms_;
+  std::vector<SinglesSums> sums_;
+  double holes_ = 0.0;     ///< sum of the orbital energies of i, j, k, minus 3 omega2
+  double of_holes_ = 0.0;  ///< derivative by this sum
+};
+
 template <int targets, bool two_sided>
 TRIFUSE_ALWAYS_INLINE void seeds_of_task(const EnergyInput& in, double omega2, SeedOutput& out) {
-  const auto& n = in.extent;
-  const std::int64_t padded_c = row_length(n[2]);
-  std::vector<ResolvedTerm> terms;
-  std::vector<SinglesSums> sums;
-  Indices x{};
-  std::int64_t at = 0;
-  for (x[3] = 0; x[3] < n[3]; ++x[3])
-    for (x[4] = 0; x[4] < n[4]; ++x[4])
-      for (x[5] = 0; x[5] < n[5]; ++x[5]) {
-        if (vanishing_holes<targets>(in, x)) {
-          leave_out_rows(out, targets, at, n[0] * n[1] * padded_c);
-          at += n[0] * n[1] * padded_c;
-          continue;
-        }
-        resolve(in.left[0].singles, in.extent, x, terms);
-        resolve_sums(in, out, x, sums);
-        const double holes = in.eps[3][x[3]] + in.eps[4][x[4]] + in.eps[5][x[5]] - denominator_shift(omega2);
-        double of_holes = 0.0;
-        for (x[0] = 0; x[0] < n[0]; ++x[0])
-          for (x[1] = 0; x[1] < n[1]; ++x[1], at += padded_c) {
-            if (targets == 1 && in.equal_particles[0] && x[0] == x[1]) {
-              leave_out_rows(out, targets, at, padded_c);
-              continue;
-            }
-            const OrbitalSums eps{out.eps[0].data(), out.eps[1].data(), out.eps[2].data()};
-            const double rest = holes - in.eps[0][x[0]] - in.eps[1][x[1]];
-            x[2] = 0;
-            for (; x[2] + 16 <= padded_c; x[2] += 16) {
-              of_holes += row_of_seeds<targets, two_sided, 16>(in, out, terms, sums, x, at + x[2], rest, eps);
-            }
-            if (x[2] < padded_c)
-              of_holes += row_of_seeds<targets, two_sided, 8>(in, out, terms, sums, x, at + x[2], rest, eps);
-          }
-        for (std::size_t q = 3; q < 6; ++q) out.eps[q][static_cast<std::size_t>(x[q])] += of_holes;
-        out.omega2 -= denominator_shift(of_holes);
-      }
+  SeedRows<targets, two_sided> rows(in, omega2, out);
+  visit_rows<16>(in, rows);
 }
 
 TRIFUSE_VECTOR_CLONES

@@ -182,6 +182,9 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
                     is_a ? found.b_stride : found.a_stride, 0.0, panel_.data(), count);
   operations_ += 2.0 * static_cast<double>(rows) * static_cast<double>(count) * static_cast<double>(summed);
   const double* const first = panel_.data() + wanted.begin - begin;
+  const PanelRows in_sums = panels_.rows_of_sums(key);
+  const std::int64_t at =
+      problem_.derivatives == Derivatives::all ? 0 : in_sums.amplitude_part(key.kind) - in_sums.begin;
   const bool reversed = !left && found.reversed;
   const std::int64_t p = space_[key.tiles[0]].size, pp = space_[key.tiles[1]].size;
   panels_.for_each_row(key, [&](std::int64_t row, std::int64_t position) {
@@ -189,7 +192,7 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
       const std::int64_t p3 = row % pp, p2 = row / pp % p, h3 = row / pp / p;
       row = p2 + p * (p3 + pp * h3);
     }
-    sums.add(DerivativeSums::operands, static_cast<std::size_t>(position + wanted.begin),
+    sums.add(DerivativeSums::operands, static_cast<std::size_t>(position + at),
              {first + row * count, static_cast<std::size_t>(wanted.count)});
   });
 }

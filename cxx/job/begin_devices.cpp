@@ -44,7 +44,9 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, b
   constexpr auto soon = std::launch::async | std::launch::deferred;
   BegunDevices begun;
   const bool several = communicator != nullptr && communicator->size() > 1;
-  begun.options = std::async(soon, [&options, &right, on_cores = two_sided || several, with_gpu = gpus.with_gpu] {
+  // Derivatives that GPUs do not compute.
+  const bool on_cores = two_sided || several || !options.calculation.journal.empty() || right.factors() != nullptr;
+  begun.options = std::async(soon, [&options, &right, on_cores, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
     if (!chosen.choose_executor || !with_gpu) return chosen;
     if (chosen.derivatives != Derivatives::none) {

@@ -9,6 +9,7 @@
 
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/fragments.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/job/begin_devices.hpp"
 #include "cxx/job/check_input.hpp"
 #include "cxx/job/same_settings.hpp"

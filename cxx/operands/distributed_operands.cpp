@@ -34,6 +34,10 @@ std::vector<TileLimits> tile_limits_of_ranks(Communicator& communicator, const T
   return all_limits;
 }
 
+TileSpace refined(const TileSpace& plan_tiles, const TileLimits& limits) {
+  return plan_tiles.refined(static_cast<std::int64_t>(limits.first), static_cast<std::int64_t>(limits.second));
+}
+
 /// Returns shares[rank], the parts of all ranks. Collective. `mine`: the part of this rank.
 std::vector<OperandShare> shares_of_ranks(Communicator& communicator, const OperandShare& mine) {
   const double row[] = {mine.share, static_cast<double>(mine.segments)};
@@ -51,6 +55,15 @@ std::int64_t room_for_made_panels(const PanelStore& store, std::int64_t room) {
 
 }
 
+std::optional<TileSpace> finest_tiles(Communicator& communicator, const TileSpace& plan_tiles, const TileSpace* mine) {
+  const std::vector<TileLimits> all = tile_limits_of_ranks(communicator, tile_limits_of(mine));
+  if (all.empty()) return std::nullopt;
+  TileLimits finest = all.front();
+  for (const TileLimits& limits : all)
+    finest = {std::min(finest.first, limits.first), std::min(finest.second, limits.second)};
+  return refined(plan_tiles, finest);
+}
+
 DistributedOperands::DistributedOperands(Communicator& communicator, const Problem& problem,
                                          const TileSpace& plan_tiles, const TileSpace* tiles, const OperandShare& share,
                                          std::int64_t bytes, std::int64_t bytes_of_others, std::int64_t made_bytes) {
@@ -62,8 +75,7 @@ DistributedOperands::DistributedOperands(Communicator& communicator, const Probl
   for (const TileLimits& limits : tile_limits_of_ranks(communicator, mine)) {
     std::shared_ptr<PanelStore> store;
     run_collectively(&communicator, [&] {
-      const TileSpace limited_tiles =
-          plan_tiles.refined(static_cast<std::int64_t>(limits.first), static_cast<std::int64_t>(limits.second));
+      const TileSpace limited_tiles = refined(plan_tiles, limits);
       if (limits == mine && !(limited_tiles == *tiles))
         throw Error("The tiles of an executor do not refine the tiles of the plan.");
       store = std::make_shared<PanelStore>(problem, limited_tiles, communicator.rank(), shares);

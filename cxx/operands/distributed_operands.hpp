@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cxx/base/communicator.hpp"
@@ -11,6 +12,11 @@
 #include "cxx/triples/problem.hpp"
 
 namespace trifuse {
+
+/// Returns the tiles of the plan, divided as finely as those of any rank; nullopt if no rank has tiles. Collective.
+/// With panels of these tiles all ranks have one layout, in which they can add up numbers. `mine`: tiles of this rank,
+/// a refinement of the tiles of the plan; null: it has none.
+std::optional<TileSpace> finest_tiles(Communicator& communicator, const TileSpace& plan_tiles, const TileSpace* mine);
 
 /// The operands of a calculation, distributed over the memories of all ranks. Each rank owns a part of each array,
 /// fills the part from its own tile sources, and fetches the panels of other ranks when its tasks need them. Executors

@@ -205,7 +205,7 @@ std::vector<PanelBlocks::Use> PanelBlocks::uses(const Problem& problem) const {
   std::vector<Use> uses;
   const std::span<const Side> sides = layout_.sides_with_panels(PanelKind::left);
   for (const Side side : sides) add_amplitudes(*problem.operands(side).amplitudes, side, uses);
-  if (!layout_.has_factors()) {
+  if (layout_.has_whole_rows()) {
     if (problem.shares_integrals()) {
       add_integrals(*problem.right, sides, uses);
     } else {

@@ -57,7 +57,7 @@ class PanelBlocks {
   /// `layout` must outlive this object.
   explicit PanelBlocks(const PanelLayout& layout) : layout_(layout) {}
 
-  /// Returns the uses of all blocks of a problem whose numbers stand in panels. With factors: those of amplitudes.
+  /// Returns the uses of all blocks of a problem whose numbers stand in panels.
   std::vector<Use> uses(const Problem& problem) const;
   BlockShape shape_of(const TileSpace& space, const BlockTiles& tiles) const;
   /// Lists the blocks of a use for which `wanted` is true.

@@ -173,12 +173,14 @@ std::int64_t PanelLayout::auxiliary_of(const Problem& problem) {
   return factors == nullptr ? 0 : factors->auxiliary();
 }
 
-PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares)
+PanelLayout::PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares,
+                         std::int64_t auxiliary, Rows rows)
     : formulation_(problem.formulation),
       sides_(problem.sides()),
       joins_sides_(problem.joins_sides()),
       sets_(problem.sets()),
-      auxiliary_(PanelLayout::auxiliary_of(problem)),
+      auxiliary_(auxiliary),
+      rows_(rows),
       tiles_(tiles),
       indices_(of_vvoo + sets_.size()) {
   if (sides_ > 1 && !joins_sides_ && has_factors())
@@ -234,18 +236,9 @@ std::span<const Side> PanelLayout::sides_in_panel(const PanelKey& key) const {
 }
 
 std::int64_t PanelLayout::size_of(const PanelKey& key) const {
-  switch (key.kind) {
-    case PanelKind::left:
-    case PanelKind::right:
-      return row_count(tiles_, tiles_of(key)) * stored_rows(key).stride;
-    case PanelKind::factors_vv:
-    case PanelKind::factors_ov:
-    case PanelKind::factors_oo:
-      return slab_doubles(tiles_, auxiliary_, key);
-    case PanelKind::vvoo:
-      break;
-  }
-  return makes(key) ? 0 : vvoo_doubles(tiles_, key.tiles);
+  if (key.kind == PanelKind::vvoo) return makes(key) ? 0 : vvoo_doubles(tiles_, key.tiles);
+  if (key.kind != PanelKind::left && key.kind != PanelKind::right) return slab_doubles(tiles_, auxiliary_, key);
+  return row_count(tiles_, tiles_of(key)) * stored_rows(key).stride;
 }
 
 bool PanelLayout::makes(const PanelKey& key) const {
@@ -299,7 +292,7 @@ PanelRows PanelLayout::rows(const PanelKey& key) const {
 }
 
 PanelRows PanelLayout::stored_rows(const PanelKey& key) const {
-  if (!has_factors()) return rows(key);
+  if (has_whole_rows()) return rows(key);
   const bool left = key.kind == PanelKind::left;
   const ContractedExtent extent = contracted(key);
   const std::int64_t hole_part = !left && joins_sides_ && key.side == Side::right ? extent.holes : 0;
@@ -396,6 +389,10 @@ std::int64_t stored_sets(const Problem& problem) {
   return std::count_if(sets.begin(), sets.end(), [](const DisconnectedSet& set) { return set.vvoo != VvooTensor::v2; });
 }
 
+}
+
+std::int64_t PanelLayout::amplitude_doubles(const Problem& problem, const TileSpace& tiles) {
+  return panel_doubles(problem, tiles, amplitude_row, problem.disconnected_sets());
 }
 
 std::int64_t PanelLayout::whole_doubles(const Problem& problem, const TileSpace& tiles) {

@@ -91,7 +91,18 @@ class PanelLayout {
   /// the same integrals, on its disconnected sets, and on the number of auxiliary functions of its factors. Throws
   /// std::logic_error if there are sides with different integrals and one of them has factors. `tiles`: the tiles of
   /// the panels, for the orbitals of the problem. `shares`: shares[rank], the part of each rank.
-  PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided);
+  PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares = undivided)
+      : PanelLayout(problem, tiles, shares, auxiliary_of(problem),
+                    auxiliary_of(problem) > 0 ? Rows::amplitudes : Rows::whole) {}
+  /// Returns the layout of all panels as tasks read them, also of those that are made from factors. Parameters are
+  /// those of the constructor.
+  static PanelLayout of_whole_panels(const Problem& problem, const TileSpace& tiles) {
+    return {problem, tiles, undivided, 0, Rows::whole};
+  }
+  /// Returns a layout with only the amplitudes of left and right panels, and all vvoo blocks.
+  static PanelLayout of_amplitudes(const Problem& problem, const TileSpace& tiles) {
+    return {problem, tiles, undivided, 0, Rows::amplitudes};
+  }
 
   SpinFormulation formulation() const { return formulation_; }
   /// Returns true if one right panel belongs to both sides of the problem.
@@ -107,6 +118,8 @@ class PanelLayout {
   /// Returns the number of auxiliary functions of the factors; 0 if the layout has integrals.
   std::int64_t auxiliary() const { return auxiliary_; }
   bool has_factors() const { return auxiliary_ > 0; }
+  /// Returns true if left and right panels have their integrals, false if they have only amplitudes.
+  bool has_whole_rows() const { return rows_ == Rows::whole; }
   /// Returns true if a panel, or a part of its rows, is made from slabs of factors.
   bool makes(const PanelKey& key) const;
 
@@ -124,8 +137,8 @@ class PanelLayout {
   ContractedExtent contracted(const PanelKey& key) const;
   /// Returns the rows of a whole left or right panel, as tasks read it.
   PanelRows rows(const PanelKey& key) const;
-  /// Returns the rows of a left or right panel in the layout. They differ from `rows` if there are factors; then the
-  /// part that is made from them has no meaning.
+  /// Returns the rows of a left or right panel in the layout. They differ from `rows` if there are only amplitudes;
+  /// then the part of the integrals has no meaning.
   PanelRows stored_rows(const PanelKey& key) const;
   /// Returns the length of a whole left or right panel, or of a vvoo block, in doubles.
   std::int64_t whole_doubles(const PanelKey& key) const;
@@ -151,6 +164,8 @@ class PanelLayout {
   static std::int64_t auxiliary_of(const Problem& problem);
   /// Returns the length of all panels of a problem, in doubles, and builds no layout.
   static std::int64_t required_doubles(const Problem& problem, const TileSpace& tiles);
+  /// Returns the length of all panels of of_amplitudes(), in doubles.
+  static std::int64_t amplitude_doubles(const Problem& problem, const TileSpace& tiles);
   /// Returns the length of all left, right and vvoo panels as tasks read them, in doubles. It is the same as
   /// `required_doubles` if there are no factors.
   static std::int64_t whole_doubles(const Problem& problem, const TileSpace& tiles);
@@ -161,6 +176,10 @@ class PanelLayout {
   static std::int64_t doubles_in_use(const Problem& problem, const TileSpace& tiles);
 
  private:
+  /// What the rows of left and right panels contain.
+  enum class Rows : std::uint8_t { whole, amplitudes };
+  PanelLayout(const Problem& problem, const TileSpace& tiles, std::span<const OperandShare> shares,
+              std::int64_t auxiliary, Rows rows);
   using Index = std::unordered_map<std::int64_t, PanelExtent>;
   /// Positions in `indices_`: left panels [side], right panels [side], slabs of factors, vvoo blocks [set].
   static constexpr std::size_t of_left = 0, of_right = of_left + max_sides, of_factors_vv = of_right + max_sides,
@@ -180,6 +199,7 @@ class PanelLayout {
   bool joins_sides_;
   std::vector<DisconnectedSet> sets_;
   std::int64_t auxiliary_;
+  Rows rows_;
   TileSpace tiles_;
   std::vector<Index> indices_;  ///< see of_left ... of_vvoo; one more for each further set
   std::vector<PanelSection> sections_;

@@ -72,9 +72,8 @@ void PanelParts::for_each_row(const PanelKey& key,
                               const std::function<void(std::int64_t row, std::int64_t position)>& use) const {
   const bool left = key.kind == PanelKind::left;
   const int x = key.tiles[left ? 0 : 1], y = key.tiles[left ? 2 : 0], z = key.tiles[left ? 1 : 2];
-  const PanelKey stored = in_store(key);
-  const PanelRows rows = store_->layout().rows(stored);
-  const std::int64_t begin = store_->layout().find(stored)->begin + rows.begin;
+  const PanelRows rows = rows_of_sums(key);
+  const std::int64_t begin = store_->layout_of_sums().find(in_store(key))->begin + rows.begin;
   std::int64_t row = 0;
   for (std::int64_t nz = 0; nz < size(z); ++nz)
     for (std::int64_t ny = 0; ny < size(y); ++ny)
@@ -84,7 +83,9 @@ void PanelParts::for_each_row(const PanelKey& key,
 void PanelParts::for_each_vvoo_row(std::size_t set, const std::array<int, 4>& tiles,
                                    const std::function<void(std::int64_t row, std::int64_t position)>& use) const {
   const auto [p1, p2, h1, h2] = tiles;
-  const std::int64_t begin = store_->layout().find(PanelKey::vvoo(set, in_store(tiles)))->begin + origin(p2).offset;
+  const PanelExtent& block = *store_->layout_of_sums().find(PanelKey::vvoo(set, in_store(tiles)));
+  if (block.doubles == 0) return;
+  const std::int64_t begin = block.begin + origin(p2).offset;
   std::int64_t row = 0;
   for (std::int64_t n1 = 0; n1 < size(h1); ++n1)
     for (std::int64_t n2 = 0; n2 < size(h2); ++n2)

@@ -39,17 +39,19 @@ class PanelParts {
   PanelGuard vvoo_block(std::size_t set, const std::array<int, 4>& tiles, double* memory) const;
 
   /// Calls use(row, position) for each row of a left or right panel. `row`: number of the row in the panel that left()
-  /// or right() returns. `position`: where the row of the side begins in the linear layout of the store. `key`: a panel
+  /// or right() returns. `position`: where the row of the side begins in PanelStore::layout_of_sums(). `key`: a panel
   /// of the problem, in the tiles of the executor.
   void for_each_row(const PanelKey& key, const std::function<void(std::int64_t row, std::int64_t position)>& use) const;
-  /// Calls use(row, position) for each row [p'] of a vvoo block. `row`: h, h' and p of the row as one number, in the
-  /// order of the block. `position`: as above.
+  /// Calls use(row, position) for each row [p'] of a vvoo block that the sums have. `row`: h, h' and p of the row as
+  /// one number, in the order of the block. `position`: as above.
   void for_each_vvoo_row(std::size_t set, const std::array<int, 4>& tiles,
                          const std::function<void(std::int64_t row, std::int64_t position)>& use) const;
   /// Returns the numbers of particles d and holes l of a left or right panel. `key`: in the tiles of the executor.
   ContractedExtent contracted(const PanelKey& key) const { return store_->layout().contracted(in_store(key)); }
-  /// Returns the rows of a left or right panel in the store. `key`: in the tiles of the executor.
+  /// Returns the rows of a left or right panel as tasks read it, and those in the sums. `key`: in the tiles of the
+  /// executor.
   PanelRows rows_of(const PanelKey& key) const { return store_->layout().rows(in_store(key)); }
+  PanelRows rows_of_sums(const PanelKey& key) const { return store_->layout_of_sums().stored_rows(in_store(key)); }
 
   /// Announces that a task will acquire its panels soon. `task`: a task of `tiles()`. `contractions`: its contraction
   /// list.

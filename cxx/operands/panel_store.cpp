@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cxx/base/threads.hpp"
+#include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/panel_loader.hpp"
 #include "tce_tiles/factors/slabs_of_ranks.hpp"
 
@@ -39,6 +40,9 @@ PanelStore::PanelStore(const Problem& problem, const TileSpace& tiles, int rank,
   eps_.assign(energies.begin(), energies.end());
   eps_.resize(eps_.size() + vector_margin, 0.0);
   limit_made_panels(default_made_bytes);
+  if (problem.derivatives == Derivatives::amplitudes ||
+      (problem.derivatives == Derivatives::all && layout_.has_factors()))
+    layout_of_sums_.emplace(layout_of_derivatives(problem, tiles));
 }
 
 std::vector<SharedSegment> PanelStore::segments() const {

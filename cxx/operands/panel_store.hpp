@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -67,6 +68,8 @@ class PanelStore {
   static constexpr std::int64_t default_made_bytes = std::int64_t{2} << 30;
 
   const PanelLayout& layout() const { return layout_; }
+  /// Returns the layout of the sums of derivatives, see layout_of_derivatives().
+  const PanelLayout& layout_of_sums() const { return layout_of_sums_ ? *layout_of_sums_ : layout_; }
   const TileSpace& tiles() const { return layout_.tiles(); }
   /// Returns false if the store was made by of_small_arrays().
   bool has_panels() const { return has_panels_; }
@@ -111,6 +114,7 @@ class PanelStore {
   void make_ov_tensors();
 
   PanelLayout layout_;
+  std::optional<PanelLayout> layout_of_sums_;  ///< nullopt: it is `layout_`
   OwnPanels own_;
   std::vector<double> eps_;                      ///< orbital energies, hartree
   std::vector<std::vector<double>> ov_tensors_;  ///< ov_tensors_[set]

@@ -5,55 +5,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <filesystem>
 #include <stdexcept>
-#include <system_error>
 #include <tuple>
 
 #include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/output_file.hpp"
-#include "cxx/base/printable.hpp"
+#include "cxx/parallel/journal_names.hpp"
 
 namespace trifuse {
-
-namespace {
-
-constexpr const char* rank_suffix = ".rank";
-
-std::string file_of_rank(const std::string& path, int rank) {
-  return rank == 0 ? path : fmt::format("{}{}{}", path, rank_suffix, rank);
-}
-
-/// Returns the rank that writes a file with this name; 0 if no rank above 0 does. `beginning`: the part of the name
-/// before the rank's number.
-int rank_in_name(const std::string& name, const std::string& beginning) {
-  if (!name.starts_with(beginning)) return 0;
-  int rank = 0;
-  const char* const last = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + beginning.size(), last, rank);
-  const bool good = error == std::errc() && stop == last && rank >= 1 && name == beginning + std::to_string(rank);
-  return good ? rank : 0;
-}
-
-/// Returns the files of a journal that this process sees, by the number of the rank that wrote them.
-std::map<int, std::string> files_of(const std::string& path) {
-  expect_whole_path(path);
-  std::map<int, std::string> files;
-  std::error_code ignored;  // opening the journal reports an unreadable folder
-  if (std::filesystem::exists(path, ignored)) files[0] = path;
-  const std::filesystem::path whole(path);
-  const std::string beginning = whole.filename().string() + rank_suffix;
-  const auto folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
-  for (std::filesystem::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
-    const std::string name = it->path().filename().string();
-    if (const int rank = rank_in_name(name, beginning); rank > 0) files[rank] = file_of_rank(path, rank);
-  }
-  return files;
-}
-
-}
 
 Journal::Journal(const std::string& path, const JournalKey& key, Communicator* communicator, bool writes)
     : path_(path),
@@ -65,12 +26,12 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
             ranks = communicator != nullptr ? communicator->size() : 1;
   const auto open = [&] {
     file_ = std::make_unique<JournalFile>(
-        file_of_rank(path, rank), key,
+        journal_file_of_rank(path, rank), key,
         [&](std::size_t task, WorkerKind by, std::span<const TaskEnergy> found) { add_finished(task, by, found); });
   };
   std::map<int, std::string> files;
   FilesOfRank seen;
-  run_collectively(communicator, [&] { files = files_of(path); });
+  run_collectively(communicator, [&] { files = journal_files(path); });
   // Rank 0 opens its file first, so that a refused journal leaves no new files of other ranks.
   run_collectively(communicator, [&] {
     if (writes && rank == 0) open();
@@ -85,16 +46,19 @@ Journal::Journal(const std::string& path, const JournalKey& key, Communicator* c
 }
 
 bool Journal::is_file_of_rank(const std::string& journal, const std::string& path) {
-  const std::filesystem::path file(path);
-  const int rank =
-      rank_in_name(file.filename().string(), std::filesystem::path(journal).filename().string() + rank_suffix);
-  return rank > 0 && lead_to_same_file(file_of_rank(journal, rank), path);
+  const std::string name = std::filesystem::path(path).filename().string(),
+                    own = std::filesystem::path(journal).filename().string();
+  const auto is_with = [&](const std::string& ending) {
+    const int rank = rank_in_journal_name(name, own, ending);
+    return (rank > 0 || !ending.empty()) && lead_to_same_file(journal_file_of_rank(journal, rank, ending), path);
+  };
+  return is_with("") || is_with(ending_of_sums);
 }
 
 std::optional<Tiling> Journal::tiles_in(const std::string& path, Communicator* communicator) {
   std::optional<Tiling> tiling;
   run_collectively(communicator, [&] {
-    for (const auto& [rank, file] : files_of(path)) {
+    for (const auto& [rank, file] : journal_files(path)) {
       if (!tiling) tiling = JournalFile::tiles_in(file);
     }
   });
@@ -154,7 +118,7 @@ void Journal::write_warning(const FilesOfRank& seen, Communicator* communicator)
         "The journal {} is damaged, as after a crash of the machine or a fault of the disk: of its {} records {} {} a "
         "wrong checksum, the first at byte {} of {}. The run does not use {} and computes the {} again.",
         path_, all.records, all.damaged, one ? "has" : "have", all.byte,
-        file_of_rank(path_, static_cast<int>(all.writer)), one ? "it" : "them", one ? "task" : "tasks"));
+        journal_file_of_rank(path_, static_cast<int>(all.writer)), one ? "it" : "them", one ? "task" : "tasks"));
   }
   warning_ = fmt::format("{}", fmt::join(warnings, " "));
 }
@@ -162,6 +126,10 @@ void Journal::write_warning(const FilesOfRank& seen, Communicator* communicator)
 void Journal::append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {
   if (!file_) throw std::logic_error("This rank only reads the journal " + path_ + ".");
   file_->append(task, by, energies);
+}
+
+void Journal::synchronise() {
+  if (file_) file_->synchronise();
 }
 
 void Journal::add_finished(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies) {

@@ -33,8 +33,8 @@ class Journal {
   /// for a single process. `writes`: true if this rank will call `append`; its file is created if it does not exist.
   Journal(const std::string& path, const JournalKey& key, Communicator* communicator = nullptr, bool writes = true);
 
-  /// Returns true if `path` names a file that a rank above 0 writes or would write for the journal with the name
-  /// `journal`.
+  /// Returns true if `path` names another file that a rank writes or would write for the journal with the name
+  /// `journal`: the journal of a rank above 0, or the sums of a rank.
   static bool is_file_of_rank(const std::string& journal, const std::string& path);
 
   /// Returns the tiling of the plan to which a journal belongs; nullopt if the journal does not exist or holds nothing
@@ -57,7 +57,13 @@ class Journal {
   /// `task`: number of the task in the plan. `by`: the kind of worker that computed it. `energies`: energies[omega2],
   /// hartree.
   void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
+  /// Returns when the records of this rank are on the disk. Throws as append().
+  void synchronise();
 
+  /// Returns the calculation of this run.
+  const JournalKey& key() const { return key_; }
+  /// Returns true if this rank appends to a file of its own.
+  bool writes() const { return file_ != nullptr; }
   /// Returns the name of the file of rank 0, as the constructor got it.
   const std::string& path() const { return path_; }
   /// Returns all warnings for the user as one text, the same on all ranks; empty if there is none. A warning says,

@@ -286,10 +286,12 @@ void JournalFile::append(std::size_t task, WorkerKind by, std::span<const TaskEn
   // The page cache survives a kill of the process, but not a crash of the machine. So the file is synchronised from
   // time to time.
   constexpr double seconds_between_syncs = 20.0;
-  if (wall_seconds() - last_sync_ > seconds_between_syncs) {
-    if (::fdatasync(file_) != 0) fail("written");
-    last_sync_ = wall_seconds();
-  }
+  if (wall_seconds() - last_sync_ > seconds_between_syncs) synchronise();
+}
+
+void JournalFile::synchronise() {
+  if (::fdatasync(file_) != 0) fail("written");
+  last_sync_ = wall_seconds();
 }
 
 }

@@ -79,6 +79,8 @@ class JournalFile {
   /// `task`: number of the task in the plan. `by`: the kind of worker that computed it. `energies`: energies[omega2],
   /// hartree.
   void append(std::size_t task, WorkerKind by, std::span<const TaskEnergy> energies);
+  /// Returns when all records are on the disk. Throws as append().
+  void synchronise();
 
  private:
   /// Opens the file and does nothing else. `flags`: flags of open(2).

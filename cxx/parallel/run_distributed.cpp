@@ -66,6 +66,7 @@ void execute_chunks(TaskRun& run, RankAssignment& assignment) {
       run.scheduler->continue_on_cores();
       run.no_more_chunks = false;
     }
+    store_sums(run);
     if (run.stopped() && run.executor != nullptr && !run.everything_done()) throw_interrupted(run);
   } catch (...) {
     run.scheduler->drain();
@@ -136,7 +137,7 @@ void add_outcomes(TaskRun& run, double seconds) {
     number += TaskEnergy::numbers;
   }
   for (WorkerKind& kind : run.outcome.kinds) kind = static_cast<WorkerKind>(static_cast<int>(*number++));
-  run_collectively(&communicator, [&] { add_sums_of_devices(run); });
+  run_collectively(&communicator, [&] { complete_sums(run); });
   run.outcome.sums = run.sums.take();
   for (auto& sum : run.outcome.sums) add_integers_of_ranks(communicator, sum);
 }

@@ -15,8 +15,8 @@ namespace {
 void take_from_journal(TaskRun& run, const std::vector<bool>& finished) {
   if (run.settings.journal == nullptr) return;
   for (std::size_t task = 0; task < finished.size(); ++task) {
+    if (!finished[task]) continue;
     const std::size_t number = run.number_in_journal(task);
-    if (!run.settings.journal->finished(number)) continue;
     const auto stored = run.settings.journal->energies(number);
     run.outcome.kinds[task] = run.settings.journal->by(number);
     std::copy(stored.begin(), stored.end(),
@@ -35,6 +35,7 @@ void run_alone(TaskRun& run, const std::vector<bool>& finished) {
     if (work_on_all_threads(run) || run.stopped() || run.everything_done()) break;
     continue_on_cores(run);
   }
+  store_sums(run);
   if (!run.everything_done()) throw_interrupted(run);
 }
 
@@ -58,16 +59,16 @@ std::size_t from_other_kind(const TaskRun& run, const std::vector<bool>& finishe
 
 RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultShape& results,
                      const RunSettings& settings) {
-  if (settings.journal != nullptr && !results.sums.empty()) {
-    throw UsageError("A journal stores energies, but no arrays to which the tasks add; run without a journal.");
-  }
   TaskRun run(plan, settings, results);
+  if (settings.journal != nullptr && !results.sums.empty())
+    run.stored.emplace(*settings.journal, results.sums, settings.communicator, run.sums);
   run.outcome.energies.resize(plan.tasks.size() * results.omega2);
   run.outcome.kinds.resize(plan.tasks.size(), WorkerKind::other);
   run.progress = {0, plan.tasks.size(), 0.0, plan.total_operations};
   std::vector<bool> finished(plan.tasks.size(), false);
   for (std::size_t task = 0; settings.journal != nullptr && task < plan.tasks.size(); ++task) {
-    if (!settings.journal->finished(run.number_in_journal(task))) continue;
+    if (!settings.journal->finished(run.number_in_journal(task)) || (run.stored && !run.stored->contains(task)))
+      continue;
     finished[task] = true;
     ++run.outcome.from_journal;
     ++run.progress.tasks_done;
@@ -82,7 +83,7 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultSha
     const double start = wall_seconds();
     run.mine.computed = true;
     run_alone(run, finished);
-    add_sums_of_devices(run);
+    complete_sums(run);
     run.outcome.sums = run.sums.take();
     run.mine.seconds_idle = std::max(0.0, wall_seconds() - start - run.mine.seconds_busy);
     run.outcome.ranks = {run.mine};

@@ -42,18 +42,21 @@ struct RunSettings {
   std::function<void(const std::string&)> warn = {};  ///< gets a warning as soon as a device fails; may be empty
   /// [task]: number of the task in the journal; empty: the same as its number in the plan.
   std::vector<std::size_t> numbers_in_journal = {};
+  /// Pause between two times at which a run with a journal stores the arrays to which the tasks add; 0: after
+  /// each batch.
+  double seconds_between_sums = 60.0;
 };
 
 /// Result of `run_tasks`.
 struct RunOutcome {
-  std::vector<TaskEnergy> energies;             ///< energies[task, omega2], hartree
+  std::vector<TaskEnergy> energies;              ///< energies[task, omega2], hartree
   std::vector<ZeroedVector<std::int64_t>> sums;  ///< [array][element], see ResultShape; of all tasks
-  std::vector<WorkerKind> kinds;                ///< kinds[task]: the kind of worker that computed it
-  double operations = 0.0;                      ///< floating-point operations that all ranks executed in this run
-  std::size_t from_journal = 0;                 ///< tasks whose energies came from the journal
-  std::size_t from_other_kind = 0;              ///< those of them from a kind of worker that takes no part in this run
-  std::vector<RankWork> ranks;                  ///< ranks[rank]; one element for a single process
-  std::vector<std::string> warnings;            ///< failures of devices, of all ranks
+  std::vector<WorkerKind> kinds;                 ///< kinds[task]: the kind of worker that computed it
+  double operations = 0.0;                       ///< floating-point operations that all ranks executed in this run
+  std::size_t from_journal = 0;                  ///< tasks whose energies came from the journal
+  std::size_t from_other_kind = 0;               ///< those of them from a kind of worker that takes no part in this run
+  std::vector<RankWork> ranks;                   ///< ranks[rank]; one element for a single process
+  std::vector<std::string> warnings;             ///< failures of devices, of all ranks
 };
 
 /// Executes all tasks of a plan that the journal does not contain, and returns the energies of all tasks. It uses
@@ -71,10 +74,12 @@ struct RunOutcome {
 /// `plan`: the tasks. `executor`: null if this rank is idle or begins with `on_cores`. `results`: what the
 /// tasks return. `settings`: see RunSettings.
 ///
-/// Throws UsageError if there are a journal and arrays to which the tasks add, because a journal does not store these.
-/// Throws the first exception of a worker, Interrupted if a stop was requested before all tasks were done, and Error if
-/// an energy in double precision is not a finite number. Energies in mixed precision may be infinite or NaN. If one
-/// rank throws, all ranks throw.
+/// If there are a journal and arrays to which the tasks add, each rank stores its arrays in a file beside the journal,
+/// from time to time and at the end, see StoredSums. Then only tasks whose sums are stored are taken from the journal.
+///
+/// Throws UsageError if the stored arrays are damaged or do not belong to this run. Throws the first exception of a
+/// worker, Interrupted if a stop was requested before all tasks were done, and Error if an energy in double precision
+/// is not a finite number. Energies in mixed precision may be infinite or NaN. If one rank throws, all ranks throw.
 RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultShape& results,
                      const RunSettings& settings);
 inline RunOutcome run_tasks(const Plan& plan, const Executor& executor, const ResultShape& results,

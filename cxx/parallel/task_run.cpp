@@ -119,10 +119,19 @@ bool fetch_batches(TaskRun& run) {
 }
 
 /// Returns the next batch for a worker; an empty batch at the end. If no batch is left but other workers still execute
-/// batches, it waits, because a failing worker returns its batch.
+/// batches, it waits, because a failing worker returns its batch. It also waits if the sums are to be stored: then no
+/// batch may be half done.
 std::vector<std::size_t> next_batch(TaskRun& run) {
   std::unique_lock lock(run.queue_mutex);
   while (!run.abandon && !run.stopped()) {
+    if (run.stored && run.unstored && run.stored->due(run.settings.seconds_between_sums)) {
+      if (run.under_way == 0) {
+        store_sums(run);
+      } else {
+        run.queue_changed.wait(lock);
+      }
+      continue;
+    }
     if (run.next < run.batches.size()) {
       // If another rank has failed, nobody needs the claimed batches any more.
       if (run.scheduler && run.scheduler->drained()) return {};
@@ -140,6 +149,7 @@ std::vector<std::size_t> next_batch(TaskRun& run) {
 void end_batch(TaskRun& run, const std::vector<std::size_t>& batch, double seconds) {
   const std::lock_guard lock(run.queue_mutex);
   --run.under_way;
+  run.unstored = true;
   run.seconds_busy += seconds;
   for (const std::size_t task : batch) run.operations_ended += run.plan.operations[task];
   run.queue_changed.notify_all();
@@ -234,6 +244,16 @@ bool work_on_all_threads(TaskRun& run) {
   on_threads(run.threads, worker);
   run.mine.seconds_busy += run.seconds_busy / run.threads;
   return run.workers_failed < run.workers_begun;
+}
+
+void store_sums(TaskRun& run) {
+  if (run.stored) run.stored->write(run.done, run.sums);
+  run.unstored = false;
+}
+
+void complete_sums(TaskRun& run) {
+  if (run.executor != nullptr) run.executor->add_sums(run.sums);
+  if (run.stored) run.stored->add_absent(run.sums);
 }
 
 void set_executor(TaskRun& run, const Executor* executor) {

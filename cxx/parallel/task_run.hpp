@@ -14,6 +14,7 @@
 #include "cxx/parallel/dynamic_scheduler.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/parallel/stored_sums.hpp"
 #include "cxx/plan/task_sums.hpp"
 
 /// How the threads of one process execute tasks. `run_tasks` consists of these functions, for a single process and for
@@ -31,7 +32,8 @@ struct TaskRun {
   const Plan& plan;
   const RunSettings& settings;
   const ResultShape results;
-  TaskSums sums;  ///< of this process, until the tasks are done
+  TaskSums sums;                     ///< of this process, until the tasks are done
+  std::optional<StoredSums> stored;  ///< only if there are a journal and sums
   const Executor* executor = nullptr;
   std::unique_ptr<Executor> on_cores;  ///< current executor after the devices have failed, else null
   WorkerKind kind = WorkerKind::other;
@@ -44,6 +46,7 @@ struct TaskRun {
   std::size_t next = 0;
   std::size_t under_way = 0;                          ///< batches that a worker executes now; it may return them
   std::optional<DynamicScheduler> scheduler;          ///< source of further batches if there are several ranks
+  bool unstored = false;                              ///< true: batches have ended since the sums were stored
   bool no_more_chunks = false;                        ///< true if this rank gets no more chunks
   Plan rest;                                          ///< the tasks that the chunks contain, in their order
   std::vector<std::size_t> numbers_of_rest;           ///< numbers in `plan` of the tasks of `rest`
@@ -96,10 +99,11 @@ void warn_of_device(TaskRun& run, const std::string& why);
 /// Throws Interrupted with a sentence that says how many tasks are done and how to resume.
 [[noreturn]] void throw_interrupted(const TaskRun& run);
 
-/// Adds to the sums of the run what the devices of this process have summed.
-inline void add_sums_of_devices(TaskRun& run) {
-  if (run.executor != nullptr) run.executor->add_sums(run.sums);
-}
+/// Stores the sums of this process if there is a journal. No worker may execute a batch meanwhile.
+void store_sums(TaskRun& run);
+
+/// Adds to the sums of the run what the devices of this process have summed, and the stored sums of absent ranks.
+void complete_sums(TaskRun& run);
 
 /// Executes all tasks that are not finished[task] together with the other ranks. Collective.
 void run_distributed(TaskRun& run, std::vector<bool> finished);

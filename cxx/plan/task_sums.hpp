@@ -27,6 +27,8 @@ class TaskSums {
   void add(std::size_t array, std::size_t first, std::span<const double> values);
   /// Adds multiples of the unit.
   void add_integers(std::size_t array, std::size_t first, std::span<const std::int64_t> values);
+  /// Returns the elements of an array. No worker may add to it meanwhile.
+  std::span<const std::int64_t> elements(std::size_t array) const { return sums_[array]; }
   /// Returns the arrays, [array][element], and leaves none. No other function may be called afterwards.
   std::vector<ZeroedVector<std::int64_t>> take() { return std::move(sums_); }
 

@@ -10,6 +10,7 @@
 #include "cxx/base/shared_array.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
+#include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/distributed_operands.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/operands/panel_store.hpp"
@@ -190,7 +191,7 @@ double peak_bytes(const Prediction& prediction, double made, double tasks, doubl
       prediction.operand_bytes + std::max(prediction.factor_bytes + exchanged, made + prediction.fetched_bytes);
   const double with_gpus = process_bytes_with_gpus + (prediction.factor_bytes > 0.0 ? factor_buffer_bytes : 0.0);
   return std::max(computing, prediction.factor_check_bytes + sums + exchanged) +
-         (job.gpus > 0 ? with_gpus : process_bytes) + bytes_per_task * tasks;
+         (job.gpus > 0 ? with_gpus : process_bytes) + bytes_per_task * tasks + prediction.sum_bytes;
 }
 
 /// Writes a sentence if the panels of a task do not fit into the memory of a GPU. `what`: the task.
@@ -212,10 +213,12 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   }
   find_large_tasks(prediction.gpu, "", prediction);
   if (prediction.sample) find_large_tasks(prediction.sample->gpu, " of the sample in double precision", prediction);
-  const double needed = prediction.node_bytes + prediction.node_factor_bytes;
+  const double ranks_on_node = std::ceil(static_cast<double>(prediction.job.ranks) / nodes);
+  const double of_ranks = prediction.node_factor_bytes + prediction.sum_bytes * ranks_on_node,
+               needed = prediction.node_bytes + of_ranks;
   if (needed > machine.node_memory) {
-    // More nodes share the operands, but each rank has the factors of oo and ov.
-    const double room = machine.node_memory - prediction.node_factor_bytes;
+    // More nodes share the operands, but each rank has the factors of oo and ov, and the sums of derivatives.
+    const double room = machine.node_memory - of_ranks;
     prediction.obstacles.push_back(fmt::format(
         "Operands do not fit: they take {} on each of {} node{}, and a node has {}; {}.", format_bytes(needed), nodes,
         nodes == 1 ? "" : "s", format_bytes(machine.node_memory),
@@ -224,7 +227,6 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
         : prediction.shared_operands ? "use fewer ranks on a node"
                                      : "share them between ranks (--operands shared), or use fewer ranks on a node"));
   }
-  const double ranks_on_node = std::ceil(static_cast<double>(prediction.job.ranks) / nodes);
   const double check = prediction.factor_check_bytes * ranks_on_node;
   if (check > machine.node_memory) {
     prediction.obstacles.push_back(fmt::format(
@@ -276,8 +278,9 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
       gpu::worker_bytes(gpu::scratch_doubles(multiprocessors, problem.targets(), shape.cta_elements),
                         gpu::sum_bytes(problem, plan.tiles, std::span(&shape, 1)));
   const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, shape.format);
-  const std::int64_t budget =
-      std::max<std::int64_t>(0, gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed)));
+  const std::int64_t sums = derivative_sum_bytes(problem, plan.tiles),
+                     budget = std::max<std::int64_t>(
+                         0, gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed)) - sums);
   const std::int64_t workers = gpu::worker_count(budget, worker);
   const std::int64_t panels = gpu::panel_bytes(budget, workers, worker, demand);
   GpuMemory memory;
@@ -319,6 +322,10 @@ void place_operands(double operands, double ranks_on_node, double owners, const 
 
 }
 
+double time_factor_on_cores(Derivatives derivatives) {
+  return derivatives == Derivatives::all ? 2.9 : derivatives == Derivatives::amplitudes ? 2.2 : 1.0;
+}
+
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& asked) {
   Prediction prediction;
@@ -335,6 +342,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.factor_check_bytes = factors.check_bytes;
+  prediction.sum_bytes = static_cast<double>(derivative_sum_bytes(problem, plan.tiles));
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
   // Panels that CPU cores make from factors.
   const double made =
@@ -351,8 +359,10 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const double gpu_rate =
       all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation, inspection.precision()));
 
+  MachineModel of_tasks = machine;
+  if (job.gpus == 0) of_tasks.core_rate /= time_factor_on_cores(problem.derivatives);
   SimulationSettings settings;
-  settings.ranks = ranks_of(job, nodes, machine, gpu_rate, plan.total_operations, operands,
+  settings.ranks = ranks_of(job, nodes, of_tasks, gpu_rate, plan.total_operations, operands,
                             prediction.shared_operands ? OperandStorage::shared : OperandStorage::own);
   settings.workers_per_gpu = prediction.gpu.workers;
   settings.panel_bytes = std::max(0.0, prediction.gpu.panels);

@@ -57,8 +57,9 @@ struct Prediction {
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
   double factor_check_bytes = 0.0;  ///< factors in the memory of each rank while the input is checked
   double fetched_bytes = 0.0;       ///< panels of other ranks that each rank keeps, at most
+  double sum_bytes = 0.0;           ///< sums of derivatives, in each rank and on each GPU; 0: no derivatives
   /// Peak memory of each rank that stores operands, bytes: the operands, panels of other ranks, the factors or the
-  /// panels that CPU cores make from them, and the process itself.
+  /// panels that CPU cores make from them, the sums of derivatives, and the process itself.
   double peak_bytes = 0.0;
   GpuMemory gpu;
   double owned_bytes = 0.0;       ///< panels that each GPU owns for its peers of the same node; 0: none
@@ -90,8 +91,13 @@ struct Prediction {
   double seconds_of_tasks() const { return tasks.seconds + (sample ? sample->seconds() : 0.0); }
 };
 
+/// How many times as long the tasks of a run on CPU cores take with derivatives: measured with (7, 107) and (15, 100)
+/// occupied and virtual orbitals.
+double time_factor_on_cores(Derivatives derivatives);
+
 /// Predicts a job in the precision of `inspection`, the inspection of `plan` and `problem`. Ranks on CPU cores compute
-/// in double precision at the rate of the cores. No sample is predicted for jobs without GPUs. Throws UsageError if
+/// in double precision at the rate of the cores, with derivatives at a part of it. The times of jobs with GPUs do not
+/// include derivatives. No sample is predicted for jobs without GPUs. Throws UsageError if
 /// some ranks compute on cores and no assignment of the work is possible, see assign_work().
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job);

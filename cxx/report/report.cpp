@@ -9,6 +9,7 @@
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/operation_amount.hpp"
 #include "cxx/base/printable.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/option_table.hpp"
 #include "cxx/calculation/result_check.hpp"
 #include "cxx/plan/executor_report.hpp"
@@ -119,6 +120,8 @@ std::string describe_plan(const Calculation& calculation) {
   std::string sources;
   if (calculation.memory().dressed > 0)
     sources += fmt::format(", {} of dressed integrals", bytes(calculation.memory().dressed));
+  if (calculation.memory().sums > 0)
+    sources += fmt::format(", {} of sums of derivatives", bytes(calculation.memory().sums));
   if (calculation.memory().rotated > 0)
     sources += fmt::format(" and {} of rotated amplitudes and integrals", bytes(calculation.memory().rotated));
   text += fmt::format("Plan         {} form, {} tiles of at most {} orbitals, {} tasks, {}\n",
@@ -345,9 +348,13 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                      {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
   if (!result.energies.front().fragments.empty()) json["timings"]["fragment_seconds"] = times.fragments;
-  json["memory"] = {{"operand_bytes", calculation.memory().operands},  {"rotated_bytes", calculation.memory().rotated},
-                    {"dressed_bytes", calculation.memory().dressed},   {"made_bytes", calculation.memory().made()},
-                    {"scratch_bytes", calculation.memory().scratch()}, {"peak_bytes", result.peak_bytes}};
+  json["memory"] = {{"operand_bytes", calculation.memory().operands},
+                    {"rotated_bytes", calculation.memory().rotated},
+                    {"dressed_bytes", calculation.memory().dressed},
+                    {"sum_bytes", calculation.memory().sums},
+                    {"made_bytes", calculation.memory().made()},
+                    {"scratch_bytes", calculation.memory().scratch()},
+                    {"peak_bytes", result.peak_bytes}};
   if (result.device_report)
     json["cuda"] = json_devices(calculation, *result.device_report, rate_without_sample(result));
   json["machine"] = json_machine();

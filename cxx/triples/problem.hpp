@@ -68,8 +68,8 @@ struct Problem {
   const TileSource* disconnected = nullptr;
   /// The tables of denominators over the orbitals of the sources; null: no quotient has them.
   const TripleDenominators* denominators = nullptr;
-  /// Derivatives of E(T) of the first quotient, which must be a shift. Other than `none` only for one quotient,
-  /// integrals without factors, and sides with the same integrals.
+  /// Derivatives of E(T) of the first quotient, which must be a shift. Other than `none` only for one quotient and
+  /// sides with the same integrals.
   Derivatives derivatives = Derivatives::none;
 
   /// Quotients other than shifts are computed with two sides, also if these have the same operands.

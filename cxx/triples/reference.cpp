@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cxx/triples/energy.hpp"
+#include "cxx/triples/reference_elements.hpp"
 #include "cxx/triples/reference_tensors.hpp"
-#include "cxx/triples/terms.hpp"
 #include "cxx/triples/triple_denominators.hpp"
 
 namespace trifuse {
@@ -27,28 +27,12 @@ class ReferenceEvaluation::Elements {
 
   void evaluate(const Task& task, std::span<TaskEnergy> energies) const {
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    std::array<std::array<std::int64_t, 2>, 6> box;
-    for (std::size_t q = 0; q < 3; ++q) {
-      const Tile& p = tiles_[task.particles[q]];
-      const Tile& h = tiles_[task.holes[q]];
-      box[q] = {p.offset, p.offset + p.size};
-      box[3 + q] = {h.offset, h.offset + h.size};
-    }
-    for (std::int64_t a = box[0][0]; a < box[0][1]; ++a)
-      for (std::int64_t b = box[1][0]; b < box[1][1]; ++b)
-        for (std::int64_t c = box[2][0]; c < box[2][1]; ++c)
-          for (std::int64_t i = box[3][0]; i < box[3][1]; ++i)
-            for (std::int64_t j = box[4][0]; j < box[4][1]; ++j)
-              for (std::int64_t k = box[5][0]; k < box[5][1]; ++k) {
-                element(task, {a, b, c}, {i, j, k}, energies);
-              }
+    for_each_element(tiles_, task, [&](const Triple& p, const Triple& h) {
+      if (!is_left_out(problem_.formulation, p, h)) element(task, p, h, energies);
+    });
   }
 
  private:
-  using Triple = std::array<std::int64_t, 3>;
-
-  static std::int64_t pick(const Triple& x, int position) { return x[static_cast<std::size_t>(position)]; }
-
   const ReferenceTensors& left(std::size_t n) const { return problem_.two_sided() ? lefts_[n] : right_; }
   /// The sets of left side number n. After those of the last left side there is the set of C3, or none.
   std::span<const DisconnectedSet> sets_of(std::size_t n) const {
@@ -59,95 +43,38 @@ class ReferenceEvaluation::Elements {
   std::size_t left_sides() const { return static_cast<std::size_t>(problem_.left_sides()); }
   static std::size_t number_of_left(const Quotient& quotient) { return quotient.left == Side::left ? 0 : 1; }
 
-  /// Computes D of one element in the spin-orbital formulation, term by term.
+  /// Returns a function that adds products of numbers of `x` to `sum`.
+  static auto add_to(double& sum, const ReferenceTensors& x) {
+    return [&](double coefficient, const auto& first, const auto& second) {
+      sum += coefficient * first.of(x) * second.of(x);
+    };
+  }
+  /// D of one element in the spin-orbital formulation, and its disconnected triples of sets.
   static double spin_orbital_connected(const ReferenceTensors& x, const Triple& p, const Triple& h) {
     double d = 0.0;
-    for (const Term& term : terms) {
-      const auto pp = others(term.particle), hh = others(term.hole);
-      const std::int64_t lone_p = pick(p, term.particle), lone_h = pick(h, term.hole);
-      const std::int64_t p1 = pick(p, pp[0]), p2 = pick(p, pp[1]), h1 = pick(h, hh[0]), h2 = pick(h, hh[1]);
-      double sum = 0.0;
-      if (term.kind == TermKind::hole_doubles) {
-        for (std::int64_t l = 0; l < x.holes; ++l) sum += x.t2(p1, p2, lone_h, l) * x.ovoo(l, lone_p, h1, h2);
-      } else if (term.kind == TermKind::particle_doubles) {
-        for (std::int64_t e = x.holes; e < x.orbitals; ++e) sum += x.t2(lone_p, e, h1, h2) * x.vvov(p1, p2, lone_h, e);
-      }
-      d += term.sign * sum;
-    }
+    spin_orbital_products(x, p, h, add_to(d, x));
     return d;
   }
-
-  /// Computes the disconnected triples of sets of one element in the spin-orbital formulation, term by term.
   static double spin_orbital_disconnected(const ReferenceTensors& x, std::span<const DisconnectedSet> sets,
                                           const Triple& p, const Triple& h) {
     double s = 0.0;
-    for (const Term& term : terms) {
-      if (term.kind != TermKind::singles) continue;
-      const auto pp = others(term.particle), hh = others(term.hole);
-      const auto pair = static_cast<std::size_t>(pick(p, term.particle) * x.orbitals + pick(h, term.hole));
-      for (const DisconnectedSet& set : sets) {
-        const Dense4& vvoo = set.vvoo == VvooTensor::v2 ? x.vvoo : x.t2;
-        s += term.sign * set.weight * x.ov(set.ov)[pair] *
-             vvoo(pick(p, pp[0]), pick(p, pp[1]), pick(h, hh[0]), pick(h, hh[1]));
-      }
-    }
+    spin_orbital_products(x, sets, p, h, add_to(s, x));
     return s;
   }
 
-  /// Spatial amplitudes and integrals, taken from the opposite-spin elements. `beta` returns the beta orbital of the
-  /// same spatial orbital as an alpha orbital.
-  struct Spatial {
-    const ReferenceTensors& x;
-    std::int64_t holes, particles;  ///< numbers of orbitals of one spin
-    std::int64_t beta(std::int64_t orbital) const { return orbital + (orbital < x.holes ? holes : particles); }
-    double t(std::int64_t i, std::int64_t j, std::int64_t a, std::int64_t b) const {
-      return x.t2(a, beta(b), i, beta(j));
-    }
-    double ovov(std::int64_t i, std::int64_t a, std::int64_t j, std::int64_t b) const {
-      return x.vvoo(a, beta(b), i, beta(j));
-    }
-    double ovvv(std::int64_t i, std::int64_t a, std::int64_t b, std::int64_t d) const {
-      return x.vvov(a, beta(b), i, beta(d));
-    }
-    double ovoo(std::int64_t k, std::int64_t c, std::int64_t j, std::int64_t l) const {
-      return x.ovoo(l, beta(c), j, beta(k));
-    }
-  };
-
-  Spatial spatial(const ReferenceTensors& x) const {
-    return {x, tiles_.orbitals(OrbitalClass::hole_alpha), tiles_.orbitals(OrbitalClass::particle_alpha)};
+  Spatial spatial() const {
+    return {right_.holes, tiles_.orbitals(OrbitalClass::hole_alpha), tiles_.orbitals(OrbitalClass::particle_alpha)};
   }
-
-  /// Computes W_ijk^abc of one element: `p` = {a, b, c}, `h` = {i, j, k}.
+  /// W_ijk^abc of one element, `p` = {a, b, c}, `h` = {i, j, k}, and its disconnected triples of sets.
   double adapted_connected(const ReferenceTensors& x, const Triple& p, const Triple& h) const {
-    const Spatial of = spatial(x);
     double w = 0.0;
-    static constexpr int permutations[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    for (const auto& q : permutations) {
-      const std::int64_t a = pick(p, q[0]), b = pick(p, q[1]), c = pick(p, q[2]);
-      const std::int64_t i = pick(h, q[0]), j = pick(h, q[1]), k = pick(h, q[2]);
-      for (std::int64_t d = 0; d < of.particles; ++d) {
-        w += of.ovvv(i, a, b, x.holes + d) * of.t(k, j, c, x.holes + d);
-      }
-      for (std::int64_t l = 0; l < of.holes; ++l) w -= of.ovoo(i, a, j, l) * of.t(l, k, b, c);
-    }
+    adapted_products(spatial(), p, h, add_to(w, x));
     return w;
   }
-
-  /// Computes the disconnected triples of sets of one element, S_ijk^abc.
   double adapted_disconnected(const ReferenceTensors& x, std::span<const DisconnectedSet> sets, const Triple& p,
                               const Triple& h) const {
-    const Spatial of = spatial(x);
     double s = 0.0;
-    for (std::size_t factor = 0; factor < 3; ++factor) {
-      const auto [x1, x2] = others(static_cast<int>(factor));
-      const auto q1 = static_cast<std::size_t>(x1), q2 = static_cast<std::size_t>(x2);
-      const auto pair = static_cast<std::size_t>(p[factor] * x.orbitals + h[factor]);
-      for (const DisconnectedSet& set : sets) {
-        s += set.weight * x.ov(set.ov)[pair] *
-             (set.vvoo == VvooTensor::v2 ? of.ovov(h[q1], p[q1], h[q2], p[q2]) : of.t(h[q1], h[q2], p[q1], p[q2]));
-      }
-    }
+    adapted_products(x, spatial(), sets, p, h, add_to(s, x));
     return s;
   }
 
@@ -166,8 +93,6 @@ class ReferenceEvaluation::Elements {
 
   void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
     if (problem_.formulation == SpinFormulation::spin_adapted) return adapted_element(task, p, h, energies);
-    // Elements with equal indices are zero by antisymmetry. Their denominators have no meaning.
-    if (p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2]) return;
     std::array<double, max_left_sides> d_left{}, v_left{};
     for (std::size_t n = 0; n < left_sides(); ++n) {
       d_left[n] = spin_orbital_connected(left(n), p, h);
@@ -200,36 +125,10 @@ class ReferenceEvaluation::Elements {
     return left;
   }
 
-  /// Numbers of the six orders of three particles, [a][b][c], for holes in their own order. Another order of the holes
-  /// only permutes these numbers.
-  struct Orders {
-    double of[3][3][3];
-
-    /// The number of the particles a, b, c that belong to the holes i, j, k.
-    double operator()(const std::array<int, 3>& holes, const std::array<int, 3>& particles) const {
-      int particle[3];
-      for (std::size_t q = 0; q < 3; ++q) particle[holes[q]] = particles[q];
-      return of[particle[0]][particle[1]][particle[2]];
-    }
-    double antisymmetrised() const {
-      double sum = 0.0;
-      six([&](int a, int b, int c) { sum += ((b - a + 3) % 3 == 1 ? 1.0 : -1.0) * of[a][b][c]; });
-      return sum;
-    }
-  };
-  /// Calls `function` with all orders of 0, 1, 2.
-  template <typename Function>
-  static void six(Function function) {
-    for (int a = 0; a < 3; ++a)
-      for (int b = 0; b < 3; ++b)
-        if (b != a) function(a, b, 3 - a - b);
-  }
-
   void adapted_element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
-    if ((p[0] == p[1] && p[1] == p[2]) || (h[0] == h[1] && h[1] == h[2])) return;
     std::array<Orders, max_left_sides> w_left, v_left;
     Orders w_right, c3;
-    six([&](int a, int b, int c) {
+    six_orders([&](int a, int b, int c) {
       const Triple order{pick(p, a), pick(p, b), pick(p, c)};
       for (std::size_t n = 0; n < left_sides(); ++n) {
         const double w = w_left[n].of[a][b][c] = adapted_connected(left(n), order, h);
@@ -258,17 +157,9 @@ class ReferenceEvaluation::Elements {
     friend BySpins operator*(double factor, const BySpins& x) { return {factor * x.same, factor * x.mixed}; }
   };
 
-  /// Computes the numerators 1/3 sum (4 W^abc + W^bca + W^cab)(V^abc - V^cba) over all orders of abc and of ijk. `v`:
-  /// the left factor. `w`: the right factor.
+  /// Computes the numerators of all spins. `v`: the left factor. `w`: the right factor.
   static BySpins of_all_spins(const Orders& v, const Orders& w) {
-    double all = 0.0;
-    six([&](int i, int j, int k) {
-      const std::array holes{i, j, k};
-      six([&](int a, int b, int c) {
-        all += (4.0 * w(holes, {a, b, c}) + w(holes, {b, c, a}) + w(holes, {c, a, b})) / 3.0 *
-               (v(holes, {a, b, c}) - v(holes, {c, b, a}));
-      });
-    });
+    const double all = numerator_of_all_spins(v, w);
     // The aaa energy is 1/36 of the sum over all orders of the squared antisymmetrised amplitude. The bbb energy is
     // equal.
     const double same = 2.0 * v.antisymmetrised() * w.antisymmetrised();

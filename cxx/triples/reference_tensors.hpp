@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,7 @@ class Dense4 {
   double operator()(std::int64_t u1, std::int64_t u2, std::int64_t l1, std::int64_t l2) const {
     return data_[index(u1, u2, l1, l2)];
   }
+  void set_to_zero() { std::fill(data_.begin(), data_.end(), 0.0); }
 
  private:
   std::size_t index(std::int64_t u1, std::int64_t u2, std::int64_t l1, std::int64_t l2) const {

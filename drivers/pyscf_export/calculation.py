@@ -124,7 +124,8 @@ def scf_warning(cc, orbitals):
 
 def is_density_fitted(cc):
     """True if the integrals of an object are products of the factors of its `with_df`."""
-    return type(cc).__module__.startswith("pyscf.cc.df") and getattr(cc, "with_df", None) is not None
+    fitted = any(each.__module__.startswith("pyscf.cc.df") for each in type(cc).__mro__)  # scanners have classes of their own
+    return fitted and getattr(cc, "with_df", None) is not None
 
 
 def fock_only(cc):

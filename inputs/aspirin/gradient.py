@@ -62,7 +62,7 @@ def ccsd_object(mol: Any, times: steps.Times) -> Any:
 
 
 class Factors:
-    """CCSD and Lambda amplitudes from factors that reproduce the integrals, with NumPy or CuPy: starts of PySCF's iterations."""
+    """CCSD and Lambda amplitudes from factors that reproduce the integrals, with NumPy or CuPy: PySCF starts here."""
 
     def __init__(self, xp: Any, mycc: Any, verbose: bool) -> None:
         mf, self.xp, self.verbose = mycc._scf, xp, verbose
@@ -80,8 +80,8 @@ class Factors:
 
     def lambda_of(self, t1: np.ndarray, t2: np.ndarray, of_triples: tuple[Any, Any]) -> list[np.ndarray]:
         amplitudes = self.xp.asarray(t1), self.xp.asarray(t2)
-        return self._on_host(*df_ccsd.solve_lambda(self.xp, self.fock, self.b, self.o, *amplitudes, TOLERANCE, 100, self.report,
-                                                   of_triples))
+        found = df_ccsd.solve_lambda(self.xp, self.fock, self.b, self.o, *amplitudes, TOLERANCE, 100, self.report, of_triples)
+        return self._on_host(*found)
 
     def _on_host(self, *arrays: Any) -> list[np.ndarray]:
         found = [steps.on_host(self.xp, each) for each in arrays]

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 
 #include "cxx/base/error.hpp"
+#include "tests/support/arrays_of_molecules.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
@@ -58,6 +60,27 @@ TEST_F(CalculationWithAJournal, ResumesWithAnotherKindOfWorkerAndReportsIt) {
   EXPECT_EQ(result.tasks_from_other_kind, result.tasks);
   options.executor = ExecutorKind::cpu;
   EXPECT_EQ(calculate(*source, options).tasks_from_other_kind, 0u);
+}
+
+TEST_F(CalculationWithAJournal, ResumesDerivativesToTheSameBits) {
+  const ArraysOfMolecule arrays(closed_shell(4, 6), HeldArrays::Layout::c_order);
+  options.derivatives = Derivatives::all;
+  options.tile_size = 2;
+  CalculationOptions alone = options;
+  alone.journal.clear();
+  const CalculationResult expected = calculate(arrays.source(), alone);
+  std::atomic<bool> stop{false};
+  const auto half = [&](const RunProgress& now) { stop = 2 * now.tasks_done >= now.tasks; };
+  EXPECT_THROW(Calculation(arrays.source(), nullptr, options).run(&stop, half), Interrupted);
+  const CalculationResult result = calculate(arrays.source(), options);
+  EXPECT_GE(2 * result.tasks_from_journal, result.tasks);
+  EXPECT_EQ(numbers_of(result), numbers_of(expected));
+  ASSERT_EQ(result.derivatives.size(), expected.derivatives.size());
+  for (std::size_t n = 0; n < result.derivatives.size(); ++n) {
+    EXPECT_EQ(result.derivatives[n].values, expected.derivatives[n].values) << result.derivatives[n].name;
+  }
+  options.derivatives = Derivatives::none;
+  EXPECT_EQ(calculate(arrays.source(), options).tasks_from_journal, result.tasks) << "energies need no sums";
 }
 
 TEST_F(CalculationWithAJournal, UsesTheTilesOfTheJournal) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/copied_sources.hpp"

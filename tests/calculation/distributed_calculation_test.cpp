@@ -9,6 +9,7 @@
 
 #include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/thread_communicator.hpp"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/factored_source.hpp"
 #include "tests/support/thread_communicator.hpp"

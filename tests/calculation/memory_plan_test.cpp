@@ -79,6 +79,24 @@ TEST(MemoryPlan, RefusesARotationThatDoesNotFit) {
   plan.check_rotation("water", 1);
 }
 
+TEST(MemoryPlan, CountsTheSumsOfDerivativesInEachRank) {
+  MemoryPlan plan = limited(100);
+  plan.sums = 100 * kib;
+  plan.check_sums("a.h5");
+  plan.sums = 101 * kib;
+  expect_failure<UsageError>([&] { plan.check_sums("a.h5"); },
+                             "The sums of derivatives of a.h5 take 101.0 KiB of memory in each process");
+  plan = limited(1000);
+  plan.threads = 2;
+  plan.share(on_host(1e9), 4);
+  const std::int64_t without = plan.for_operands;
+  plan = limited(1000);
+  plan.threads = 2;
+  plan.sums = 200 * kib;
+  plan.share(on_host(1e9), 4);
+  EXPECT_EQ(without - plan.for_operands, 200 * kib);
+}
+
 TEST(MemoryPlan, OfARankThatMayUseAnyAmount) {
   MemoryPlan plan = small_plan();
   plan.share({}, 4);

@@ -10,6 +10,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/calculation.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 #include "cxx/calculation/state.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tce_tiles/checks/source_check.hpp"

@@ -47,13 +47,6 @@ class Descriptions(ProgramTest):
                                       'echo "${COMPREPLY[@]}"'], capture_output=True, text=True, check=True)
             self.assertEqual((process.stdout.strip(), process.stderr), (found, ""), words)
 
-    def test_man_page_and_zsh_completion_have_every_option(self):
-        man, zsh = self.succeed("describe", "man").out, self.succeed("describe", "zsh").out
-        self.assertTrue(man.startswith(".TH TRIFUSE 1"))
-        for option in ("--omega2", "--journal", "--overwrite", "--gpus", "--repeats"):
-            self.assertIn(option.replace("-", "\\-"), man)
-            self.assertIn(f"'{option}[", zsh)
-
 
 class ExitCodes(ProgramTest):
     """0 is met all over these tests, 130 in test_journal.py, and 4 would need a defect."""

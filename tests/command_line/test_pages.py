@@ -145,11 +145,10 @@ class Pages(ProgramTest):
             assert_rounded(text, number)
 
     def test_man_page_and_completions_have_the_options_and_values_of_the_help(self):
-        man, bash, zsh = (self.succeed("describe", form).out for form in ("man", "bash", "zsh"))
-        man = man.replace("\\-", "-")
+        bash, zsh = (self.succeed("describe", form).out for form in ("bash", "zsh"))
         for command, options in self.options_of_command.items():
-            section = man.split(f".SS trifuse {command}\n")[1].split("\n.S")[0]
-            in_man = {name: line for line in re.findall(r"^\\fB(.*)$", section, re.MULTILINE)
+            man = self.succeed("describe", "man", command).out.replace("\\-", "-")
+            in_man = {name: line for line in re.findall(r"^\\fB(.*)$", man, re.MULTILINE)
                       for name in re.findall(r"(?:^| )(-[\w-]+)", line.split("\\fR")[0])}
             in_bash = re.search(rf"^    {command}\) options='([^']*)' ;;$", bash, re.MULTILINE)[1].split()
             in_zsh = re.findall(r"'(-[\w-]+)\[", re.search(rf"^    {command}\)\n(.*?);;$", zsh, re.MULTILINE | re.DOTALL)[1])
@@ -161,8 +160,32 @@ class Pages(ProgramTest):
                 if values:
                     with self.subTest(command, option=name):
                         self.assertEqual(set(re.search(r"\{(.*)\}", in_man.get(name, "{}"))[1].split(",")), values)
+        man = self.succeed("describe", "man", "bench").out.replace("\\-", "-")
         self.assertIn("Number of runs; the median is reported. Default: 3.", man)
         self.assertIn("\\fB--threads\\fR INT in [1 - 4096]\n", man)
+
+    def test_man_pages_have_examples_and_name_pages_that_exist(self):
+        overview = self.succeed("describe", "man").out
+        self.assertTrue(overview.startswith(".TH TRIFUSE 1"))
+        for command in COMMANDS:
+            man = self.succeed("describe", "man", command).out.replace("\\-", "-")
+            with self.subTest(command):
+                self.assertIn(f"\\fBtrifuse\\-{command}\\fR(1)", overview)
+                self.assertIn(f".TH TRIFUSE-{command.upper()} 1 ", man)
+                self.assertEqual(re.findall(r"^.+\.SH .*$", man + overview, re.MULTILINE), [])
+                examples = re.search(r"^\.SH EXAMPLES\n\.nf\n(.*?)\n\.fi$", man, re.MULTILINE | re.DOTALL)[1].splitlines()
+                for line in examples:
+                    self.assertRegex(line, rf"^  (mpirun -n \d+ )?trifuse {command}\b")
+                shown = trifuse(command, "--help").out
+                for page in set(re.findall(r"\w+/docs/[\w-]+\.md", man)):
+                    self.assertTrue((ROOT / page).exists(), page)
+                    if page in shown:  # with the path under which it is on this machine
+                        self.assertIn(f" {ROOT / page}", shown)
+                self.assertIn("/docs/", shown)
+
+    def test_only_commands_have_man_pages_of_their_own(self):
+        for arguments in (["man", "nothing"], ["bash", "run"]):
+            self.assert_one_sentence(trifuse("describe", *arguments), 2, "only as a man page")
 
     def test_the_version_is_the_same_everywhere(self):
         version = re.search(r"project\(trifuse VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]

@@ -2,16 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <span>
+#include <tuple>
 #include <vector>
 
 #include "cxx/cpu/cpu_executor.hpp"
 #include "cxx/cpu/reference_executor.hpp"
 #include "cxx/operands/derivative_sums.hpp"
+#include "cxx/operands/distributed_operands.hpp"
+#include "cxx/operands/panel_adjoint.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/triples/reference_derivatives.hpp"
 #include "tce_tiles/tiles/wrapped_source.hpp"
+#include "tests/support/factored_source.hpp"
 #include "tests/support/other_methods.hpp"
 #include "tests/support/problems.hpp"
 #include "tests/support/thread_communicator.hpp"
@@ -84,19 +92,36 @@ struct WithDirections {
     return with(tensors, 0.0, 1.0, [&](const Problem& problem) {
       const PanelStore store(problem, panel_tiles);
       double sum = 0.0;
-      const auto add = [&](const std::vector<std::int64_t>& derivatives, std::size_t begin, const double* direction,
+      const auto add = [&](std::span<const std::int64_t> derivatives, std::int64_t begin, const double* direction,
                            std::size_t count) {
         for (std::size_t n = 0; n < count; ++n)
-          sum += unit_of_operands * static_cast<double>(derivatives[begin + n]) * direction[n];
+          sum +=
+              unit_of_operands * static_cast<double>(derivatives[static_cast<std::size_t>(begin) + n]) * direction[n];
       };
-      store.layout().visit([&](const PanelKey& key, const PanelExtent& extent) {
+      const PanelLayout &whole = store.layout(), &of_sums = store.layout_of_sums();
+      of_sums.visit([&](const PanelKey& key, const PanelExtent& extent) {
         const Panel panel = store.acquire(key);
-        const bool rows = key.kind != PanelKind::vvoo;
-        add(sums[DerivativeSums::operands], static_cast<std::size_t>(extent.begin),
-            panel.data - (rows ? store.layout().rows(key).begin : 0), static_cast<std::size_t>(extent.doubles));
+        const auto& derivatives = sums[DerivativeSums::operands];
+        if (key.kind == PanelKind::vvoo)
+          return add(derivatives, extent.begin, panel.data, static_cast<std::size_t>(extent.doubles));
+        const double* const data = panel.data - whole.rows(key).begin;
+        if (of_sums.has_whole_rows())
+          return add(derivatives, extent.begin, data, static_cast<std::size_t>(extent.doubles));
+        const ContractedExtent contracted = whole.contracted(key);
+        const auto count =
+            static_cast<std::size_t>(key.kind == PanelKind::left ? contracted.particles : contracted.holes);
+        for (const Side side : of_sums.sides_in_panel(key)) {
+          PanelKey of_side = key;
+          of_side.side = side;
+          const PanelRows from = whole.rows(of_side), to = of_sums.stored_rows(of_side);
+          for (std::int64_t row = 0; row < extent.doubles / to.stride; ++row) {
+            add(derivatives, extent.begin + row * to.stride + to.amplitude_part(key.kind),
+                data + row * from.stride + from.amplitude_part(key.kind), count);
+          }
+        }
       });
       for (std::size_t set = 0; set < store.layout().sets(); ++set) {
-        const std::vector<std::int64_t>& derivatives = sums[DerivativeSums::ov_tensor(set)];
+        const std::span<const std::int64_t> derivatives = sums[DerivativeSums::ov_tensor(set)];
         add(derivatives, 0, store.ov_tensor(set).data(), derivatives.size());
       }
       return sum;
@@ -111,9 +136,9 @@ struct WithDirections {
 };
 
 std::vector<ZeroedVector<std::int64_t>> sums_of(const Problem& problem, const Plan& plan, CpuTiles tiles,
-                                               const RunSettings& settings) {
+                                                const RunSettings& settings) {
   const auto executor = make_cpu_executor(problem, plan.tiles, tiles);
-  const PanelLayout layout(problem, cpu_panel_tiles(plan.tiles, tiles));
+  const PanelLayout layout = layout_of_derivatives(problem, cpu_panel_tiles(plan.tiles, tiles));
   return run_tasks(plan, *executor, {1, derivative_sums(layout)}, settings).sums;
 }
 
@@ -145,7 +170,216 @@ TEST_P(DerivativesOf, PredictTheChangeOfTheEnergyInRandomDirections) {
   }
 }
 
+/// Derivatives by the numbers of a tensor, by their orbitals.
+using ByOrbitals = std::map<std::array<std::int64_t, 4>, double>;
+
+/// Returns the derivatives of the cores by the blocks of the source, the tensor and the spaces of a use.
+ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& like, const Problem& problem,
+                     std::span<const std::int64_t> sums) {
+  ByOrbitals found;
+  const TileSpace& space = layout.tiles();
+  for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
+    if (use.source != like.source || use.tensor != like.tensor || use.spaces != like.spaces) continue;
+    add_to_blocks(layout, use, sums, 1, [&](const PanelBlocks::BlockTiles& tiles, std::span<const std::int64_t> block) {
+      const auto offset = [&](std::size_t d) { return space[tiles[d]].offset; };
+      const auto size = [&](std::size_t d) { return space[tiles[d]].size; };
+      std::size_t n = 0;
+      for (std::int64_t w = 0; w < size(0); ++w)
+        for (std::int64_t x = 0; x < size(1); ++x)
+          for (std::int64_t y = 0; y < size(2); ++y)
+            for (std::int64_t z = 0; z < size(3); ++z)
+              found[{offset(0) + w, offset(1) + x, offset(2) + y, offset(3) + z}] +=
+                  unit_of_operands * static_cast<double>(block[n++]);
+    });
+  }
+  return found;
+}
+
+/// Compares the derivatives of the cores with the reference evaluation, element by element.
+class AgainstTheReference {
+ public:
+  AgainstTheReference(const WithDirections& x, CpuTiles subtasks)
+      : problem_(x.owned.problem),
+        layout_(layout_of_derivatives(problem_, cpu_panel_tiles(x.plan.tiles, subtasks))),
+        sums_(sums_of(problem_, x.plan, subtasks, {})),
+        reference_(problem_, x.plan.tiles) {
+    for (const Task& task : x.plan.tasks) reference_.add(task);
+  }
+
+  void expect_equal() const {
+    std::set<std::tuple<const TileSource*, TensorKind, std::array<Space, 4>>> seen;
+    for (const PanelBlocks::Use& use : PanelBlocks(layout_).uses(problem_)) {
+      if (seen.emplace(use.source, use.tensor, use.spaces).second) expect_equal(use);
+    }
+    EXPECT_GE(seen.size(), 4u);
+    std::vector<double> found, energies(reference_.of_energies().begin(), reference_.of_energies().end());
+    energies.push_back(reference_.of_omega2());
+    for (const std::size_t array : {DerivativeSums::energies, DerivativeSums::omega2})
+      for (const std::int64_t number : sums_[array]) found.push_back(unit_of_energies * static_cast<double>(number));
+    expect_near(found, energies, unit_of_energies);
+    const ReferenceTensors& left = reference_.of(problem_.two_sided() ? Side::left : Side::right);
+    for (const OvTensor tensor : {OvTensor::t1, OvTensor::f_ov}) expect_equal(tensor, left.ov(tensor));
+  }
+
+ private:
+  /// Compares numbers relative to the largest of them. `unit`: of the sums, to which each subtask rounds.
+  static void expect_near(std::span<const double> found, std::span<const double> expected, double unit) {
+    ASSERT_EQ(found.size(), expected.size());
+    double size = 0.0, difference = 0.0;
+    for (std::size_t n = 0; n < found.size(); ++n) {
+      size = std::max(size, std::abs(expected[n]));
+      difference = std::max(difference, std::abs(found[n] - expected[n]));
+    }
+    EXPECT_LE(difference, 1e-11 * size + 50.0 * unit) << size;
+  }
+  bool adapted() const { return problem_.formulation == SpinFormulation::spin_adapted; }
+
+  void expect_equal(OvTensor tensor, const std::vector<double>& expected) const {
+    const auto n = static_cast<std::size_t>(layout_.tiles().orbitals());
+    std::vector<double> found(n * n);
+    for (std::size_t set = 0; set < layout_.sets(); ++set) {
+      const DisconnectedSet& of = problem_.disconnected_set(static_cast<int>(set)).set;
+      if (of.ov != tensor) continue;
+      for (std::size_t h = 0; h < n; ++h)
+        for (std::size_t p = 0; p < n; ++p)
+          found[p * n + h] +=
+              of.weight * unit_of_operands * static_cast<double>(sums_[DerivativeSums::ov_tensor(set)][h * n + p]);
+    }
+    expect_near(found, expected, unit_of_operands);
+  }
+
+  void expect_equal(const PanelBlocks::Use& use) const {
+    const bool t2 = use.tensor == TensorKind::t2, holes_first = use.spaces[0] == Space::hole,
+               vvoo = use.spaces[3] == Space::hole && !holes_first;
+    using R = ReferenceTensors;
+    Dense4 R::*const tensor = t2 ? &R::t2 : holes_first ? &R::ovoo : vvoo ? &R::vvoo : &R::vvov;
+    const bool of_left = problem_.two_sided() && use.source == problem_.left;
+    const auto raw = [&](std::int64_t w, std::int64_t x, std::int64_t y, std::int64_t z) {
+      double sum = (reference_.of(of_left ? Side::left : Side::right).*tensor)(w, x, y, z);
+      // Both sides have the integrals of the right source.
+      if (!t2 && problem_.two_sided()) sum += (reference_.of(Side::left).*tensor)(w, x, y, z);
+      return sum;
+    };
+    // A number also stands for its antisymmetric images, which are stored if two tiles are equal. In the spin-adapted
+    // formulation, it is equal to one with exchanged electrons, or with the other order of a charge distribution.
+    const bool bra = !adapted() && !holes_first, ket = !adapted() && (t2 || vvoo || holes_first);
+    const auto with_images = [&](const std::array<std::int64_t, 4>& e, auto value) {
+      const auto [w, x, y, z] = e;
+      return value(w, x, y, z) - (bra ? value(x, w, y, z) : 0.0) - (ket ? value(w, x, z, y) : 0.0) +
+             (bra && ket ? value(x, w, z, y) : 0.0);
+    };
+    const auto equal = [&](const std::array<std::int64_t, 4>& e) -> std::array<std::int64_t, 4> {
+      const auto [w, x, y, z] = e;
+      const TileSpace& space = layout_.tiles();
+      const std::int64_t holes = space.orbitals(OrbitalClass::hole_alpha),
+                         particles = space.orbitals(OrbitalClass::particle_alpha);
+      const auto shift = [&](std::int64_t orbital) { return orbital < 2 * holes ? holes : particles; };
+      const auto beta = [&](std::int64_t orbital) { return orbital + shift(orbital); };
+      const auto alpha = [&](std::int64_t orbital) { return orbital - shift(orbital); };
+      if (t2 || vvoo) return {alpha(x), beta(w), alpha(z), beta(y)};
+      if (holes_first) return {y, x, w, z};
+      return {w, z, y, x};
+    };
+    const ByOrbitals found = by_blocks(layout_, use, problem_, sums_[DerivativeSums::operands]);
+    EXPECT_FALSE(found.empty());
+    const auto stored = [&](std::int64_t w, std::int64_t x, std::int64_t y, std::int64_t z) {
+      const auto at = found.find({w, x, y, z});
+      return at == found.end() ? 0.0 : at->second;
+    };
+    std::vector<double> sums, all_wanted;
+    for (const auto& [e, value] : found) {
+      double sum = with_images(e, stored), wanted = with_images(e, raw);
+      if (adapted()) {
+        sum += found.at(equal(e));
+        wanted += with_images(equal(e), raw);
+      }
+      sums.push_back(sum);
+      all_wanted.push_back(wanted);
+    }
+    expect_near(sums, all_wanted, unit_of_operands);
+  }
+
+  const Problem& problem_;
+  PanelLayout layout_;
+  std::vector<ZeroedVector<std::int64_t>> sums_;
+  ReferenceDerivatives reference_;
+};
+
+TEST_P(DerivativesOf, EqualThoseOfTheReferenceEvaluation) {
+  for (const SpinFormulation formulation : GetParam().formulations()) {
+    for (const bool two_sided : {false, true}) {
+      SCOPED_TRACE(to_string(formulation) + (two_sided ? ", two sides" : ""));
+      const WithDirections x(GetParam().molecule, formulation, two_sided,
+                             two_sided ? weighted_with_fock : ccsd_t_with_fock);
+      AgainstTheReference(x, CpuTiles{2, 3}).expect_equal();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, DerivativesOf, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+
+/// Executors of different kinds want different tiles.
+TEST(SumsOfDerivatives, OfRanksWithDifferentTilesHaveOneLayout) {
+  const WithDirections x(closed_shell(6, 11), SpinFormulation::spin_adapted, false, ccsd_t);
+  const Problem& problem = x.owned.problem;
+  constexpr CpuTiles finest{2, 3}, of_rank[] = {{3, 3}, {2, 4}, {1, 1}};
+  const auto expected = sums_of(problem, x.plan, finest, {});
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+    const CpuTiles mine = of_rank[communicator.rank()];
+    const bool idle = communicator.rank() == 2;
+    std::unique_ptr<PanelExecutor> executor;
+    if (!idle) executor = prepare_cpu_executor(problem, x.plan.tiles, mine);
+    const auto tiles = finest_tiles(communicator, x.plan.tiles, idle ? nullptr : &executor->panel_tiles());
+    ASSERT_TRUE(tiles.has_value());
+    EXPECT_EQ(*tiles, cpu_panel_tiles(x.plan.tiles, finest));
+    const DistributedOperands operands(communicator, problem, x.plan.tiles, &*tiles, {}, std::int64_t{1} << 30);
+    if (!idle) executor->take_panels(operands.panels());
+    EXPECT_EQ(run_tasks(x.plan, executor.get(), {1, derivative_sums(PanelLayout(problem, *tiles))},
+                        {.communicator = &communicator})
+                  .sums,
+              expected);
+    EXPECT_FALSE(finest_tiles(communicator, x.plan.tiles, nullptr).has_value());
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
+}
+
+/// Returns the derivatives by all blocks of amplitudes, one after another.
+std::vector<std::int64_t> by_amplitudes(const Problem& problem, const TileSpace& panel_tiles,
+                                        const std::vector<ZeroedVector<std::int64_t>>& sums) {
+  const PanelLayout layout = layout_of_derivatives(problem, panel_tiles);
+  std::vector<std::int64_t> all;
+  for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
+    if (use.tensor != TensorKind::t2) continue;
+    add_to_blocks(layout, use, sums[DerivativeSums::operands], 1,
+                  [&](const PanelBlocks::BlockTiles&, std::span<const std::int64_t> block) {
+                    all.insert(all.end(), block.begin(), block.end());
+                  });
+  }
+  return all;
+}
+
+TEST(SumsOfDerivatives, WithFactorsAreThoseOfStoredIntegrals) {
+  const auto expect_near = [](std::span<const std::int64_t> found, std::span<const std::int64_t> expected) {
+    constexpr double limit = 1e-14 / unit_of_operands;
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t n = 0; n < found.size(); ++n)
+      ASSERT_NEAR(static_cast<double>(found[n]), static_cast<double>(expected[n]), limit) << n;
+  };
+  for_each_factored_problem([&](FactoredProblem& problem, const TileSpace& tiles) {
+    constexpr CpuTiles subtasks{2, 3};
+    const TileSpace panel_tiles = cpu_panel_tiles(tiles, subtasks);
+    const Plan plan = make_plan(tiles, problem.of_factors.formulation);
+    for (const Derivatives wanted : {Derivatives::all, Derivatives::amplitudes}) {
+      problem.of_factors.derivatives = problem.of_integrals.derivatives = wanted;
+      const auto found = sums_of(problem.of_factors, plan, subtasks, {}),
+                 expected = sums_of(problem.of_integrals, plan, subtasks, {});
+      if (wanted == Derivatives::all) expect_near(found[0], expected[0]);
+      expect_near(by_amplitudes(problem.of_factors, panel_tiles, found),
+                  by_amplitudes(problem.of_integrals, panel_tiles, expected));
+      for (std::size_t n = 1; n < expected.size(); ++n) expect_near(found[n], expected[n]);
+    }
+  });
+}
 
 TEST(SumsOfDerivatives, HaveTheSameBitsOnAnyNumberOfThreadsAndRanks) {
   for (const auto& [molecule, formulation] :

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cxx/cuda/schedule/accumulator_layout.hpp"
+#include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "cxx/plan/plan.hpp"
 #include "tests/support/molecules.hpp"
@@ -147,6 +148,36 @@ TEST_P(Images, CoverAllElementsOnce) {
     for (const auto& [place, count] : seeds) EXPECT_EQ(count, 1);
   }
   EXPECT_GE(kinds.size(), 4u);
+}
+
+// The sums of derivatives by amplitudes alone have no room for integrals.
+TEST_P(Images, OfAmplitudesHaveSumsOfAmplitudes) {
+  const auto source = make_synthetic_blocks({Reference::rhf, 5, 5, 11, 11, 1, 3, 6, 1});
+  Problem problem;
+  problem.right = source.get();
+  problem.formulation = GetParam();
+  problem.derivatives = Derivatives::amplitudes;
+  const Plan plan = make_plan(source->tiles(), problem.formulation);
+  const PanelLayout layout = layout_of_derivatives(problem, plan.tiles);
+  EXPECT_EQ(layout.doubles(), PanelLayout::amplitude_doubles(problem, plan.tiles));
+  EXPECT_LT(layout.doubles(), PanelLayout(problem, plan.tiles).doubles());
+  std::set<std::int64_t> begins, written;
+  layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
+    if (key.kind != PanelKind::vvoo) begins.insert(extent.begin);
+  });
+  ContractionList contractions;
+  TaskProgram names;
+  BackwardProgram program;
+  for (const Task& task : plan.tasks) {
+    write_program(problem, plan.tiles, task, format_of<Fp64>(), contractions, names);
+    write_backward_program(problem, layout, VvooSums(layout), task, names, format_of<Fp64>(), contractions, program);
+    for (const BackwardProgram::Entry& entry : program.products) {
+      written.insert(entry.out + entry.shape.begin);
+      const std::int64_t row = *std::min_element(std::begin(entry.shape.stride), std::end(entry.shape.stride));
+      EXPECT_EQ(row, padded_row(entry.shape.end - entry.shape.begin));
+    }
+  }
+  EXPECT_EQ(written, begins);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Images, ::testing::Values(SpinFormulation::spin_adapted, SpinFormulation::spin_orbital));

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
+#include "cxx/operands/factor_adjoint.hpp"
+#include "cxx/operands/factor_products.hpp"
 #include "cxx/operands/panel_store.hpp"
 #include "tests/support/factored_source.hpp"
 #include "tests/support/problems.hpp"
@@ -63,6 +66,40 @@ TEST(MadePanels, AreThoseOfStoredIntegrals) {
     EXPECT_EQ(without_room.made_panels().filled, std::ssize(keys) + 1);
     EXPECT_LE(store.layout().doubles(), PanelLayout::required_doubles(problem.of_factors, tiles));
     EXPECT_EQ(stored.made_panels().wanted, 0);
+  });
+}
+
+/// The products of a number with each panel are homogeneous functions of the factors, of the second degree.
+TEST(MadePanels, HaveDerivativesByTheirSlabs) {
+  for_each_factored_problem([](const FactoredProblem& problem, const TileSpace& tiles) {
+    const PanelStore store(problem.of_factors, tiles);
+    const PanelLayout layout = PanelLayout::of_whole_panels(problem.of_factors, tiles);
+    std::mt19937 random(1);
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(layout.doubles()));
+    for (std::int64_t& sum : sums) sum = std::uniform_int_distribution<std::int64_t>(-1000, 1000)(random);
+    double of_panels = 0.0, magnitude = 0.0;
+    layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
+      if (!made_from_factors(problem.of_factors.sets(), key)) return;
+      const Panel panel = store.acquire(key);
+      const double* const values = first_number(store, key, panel);
+      const FactorRows rows = factor_rows(tiles, layout.formulation(), key);
+      const PanelRows in_panel = key.kind == PanelKind::vvoo ? PanelRows{rows.length, 0, 0, 0} : layout.rows(key);
+      for (std::int64_t row = 0; row < rows.count(); ++row) {
+        for (std::int64_t n = 0; n < rows.length; ++n) {
+          const std::int64_t at = row * in_panel.stride + in_panel.made_part(key.kind) + n;
+          const double product = static_cast<double>(sums[static_cast<std::size_t>(extent.begin + at)]) * values[at];
+          of_panels += product;
+          magnitude += std::abs(product);
+        }
+      }
+    });
+    double of_slabs = 0.0;
+    add_to_slabs(problem.of_factors, layout, sums, 1, [&](const PanelKey& slab, std::span<const double> derivatives) {
+      const Panel factors = store.acquire_stored(slab);
+      of_slabs += std::inner_product(derivatives.begin(), derivatives.end(), factors.data, 0.0);
+    });
+    EXPECT_NEAR(of_slabs, 2.0 * of_panels, 1e-12 * magnitude);
+    EXPECT_GT(magnitude, 0.0);
   });
 }
 

@@ -207,14 +207,6 @@ TEST_P(TaskRun, AddsUpArrays) {
   EXPECT_EQ(outcome.sums[1], MadeUpExecutor::sum_of(plan, 1000));
 }
 
-TEST_P(TaskRun, RefusesAJournalThatWouldForgetArrays) {
-  const TemporaryFolder folder;
-  Journal journal((folder.path() / "journal").string(), key_of(plan, 1));
-  RunSettings chosen = settings();
-  chosen.journal = &journal;
-  EXPECT_THROW(run_tasks(plan, MadeUpExecutor(energy_of), {1, {{"array", 3}}}, chosen), UsageError);
-}
-
 TEST_P(TaskRun, OfNoTasksIsDone) {
   const Plan nothing = make_plan(make_synthetic_source(closed_shell(1, 3))->tiles(), SpinFormulation::spin_orbital);
   EXPECT_TRUE(run_tasks(nothing, MadeUpExecutor(energy_of), 1, settings()).energies.empty());

@@ -29,7 +29,7 @@ TEST(TaskSums, RoundEachValueOnceToTheNearestMultiple) {
     constexpr std::size_t first = 4000;
     sums.add(1, first, values);
     const std::vector<ZeroedVector<std::int64_t>> found = sums.take();
-    EXPECT_EQ(found[0], std::vector<std::int64_t>(3));
+    EXPECT_EQ(found[0], ZeroedVector<std::int64_t>(3));
     EXPECT_EQ(std::vector<std::int64_t>(found[1].begin() + first, found[1].begin() + first + count), expected);
     EXPECT_EQ(found[1][first - 1], 0);
     EXPECT_EQ(found[1][first + count], 0);
@@ -52,7 +52,7 @@ TEST(TaskSums, LoseNothingWhenThreadsAddAtTheSameTime) {
     });
   }
   for (std::thread& worker : workers) worker.join();
-  const std::vector<std::int64_t> found = sums.take().front();
+  const ZeroedVector<std::int64_t> found = sums.take().front();
   EXPECT_EQ(found[0], 2 * threads * rounds);
   EXPECT_EQ(found[4095], 3 * threads * rounds);
 }

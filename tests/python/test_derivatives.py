@@ -186,11 +186,8 @@ class Derivatives(unittest.TestCase):
 
     def test_what_is_not_there(self):
         arrays = random_arrays({"": 3}, {"": 4})
-        factors = {**{key: arrays[key] for key in ("t1", "t2", "eps_occ", "eps_vir")}, "factors_oo": np.zeros((2, 3, 3)),
-                   "factors_ov": np.zeros((2, 3, 4)), "factors_vv": np.zeros((2, 4, 4))}
         for sentence, given, options in (
                 ("several values of omega2", arrays, {"omega2": [0.0, 0.1]}), ("mixed precision", arrays, {"precision": "mixed"}),
-                ("journal", arrays, {"journal": "some.journal"}), ("by factors", factors, {}),
                 ("no derivatives by t3", arrays, {"derivatives": ["t3"]}), ("none, t or all", arrays, {"derivatives": "everything"})):
             with self.subTest(sentence), self.assertRaisesRegex(trifuse.UsageError, sentence):
                 triples(given, **options)

@@ -11,8 +11,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pyscf.cc
 from pyscf import dft, gto, scf
-from pyscf.cc import ccsd_t_lambda, ccsd_t_lambda_slow, ccsd_t_rdm, ccsd_t_rdm_slow, ccsd_t_slow, rccsd, uccsd_rdm, uccsd_t_lambda
-from pyscf.cc import uccsd_t_rdm
+from pyscf.cc import ccsd, ccsd_t_lambda, ccsd_t_lambda_slow, ccsd_t_rdm, ccsd_t_rdm_slow, ccsd_t_slow, dfccsd, rccsd, uccsd_rdm
+from pyscf.cc import uccsd_t_lambda, uccsd_t_rdm
 from pyscf.grad import ccsd_t as ccsd_t_grad
 from pyscf.grad import ccsd_t_slow as ccsd_t_grad_slow
 from pyscf.grad import uccsd_t as uccsd_t_grad
@@ -53,15 +53,15 @@ def symmetric(rdm2):
     return rdm2 + rdm2.transpose(0, 1, 3, 2)
 
 
-def converged(mol, frozen=None, field=None, near=None):
-    """A CCSD object. `near`: one whose density matrix and amplitudes are near."""
+def converged(mol, frozen=None, field=None, near=None, fitted=None):
+    """A CCSD object. `near`: one whose density matrix and amplitudes are near. `fitted`: density fitting begins with "scf" or "ccsd"."""
     kind = scf.UHF if mol.spin else scf.RHF
-    mf = kind(mol).set(conv_tol=1e-13, conv_tol_grad=1e-10, max_cycle=200)
+    mf = (kind(mol).density_fit() if fitted == "scf" else kind(mol)).set(conv_tol=1e-13, conv_tol_grad=1e-10, max_cycle=200)
     if field is not None:
         core = mf.get_hcore() + np.einsum("x,xpq->pq", field, mol.intor("int1e_r"))
         mf.get_hcore = lambda *_: core
     mf.kernel(None if near is None else near._scf.make_rdm1())
-    cc = pyscf.cc.CCSD(mf, frozen=frozen).set(conv_tol=1e-12, conv_tol_normt=1e-10, max_cycle=200, verbose=0)
+    cc = (dfccsd.RCCSD if fitted == "ccsd" else pyscf.cc.CCSD)(mf, frozen=frozen).set(conv_tol=1e-12, conv_tol_normt=1e-10, max_cycle=200, verbose=0)
     cc.kernel(*((None, None) if near is None else (near.t1, near.t2)))
     return cc
 
@@ -71,11 +71,11 @@ def total(cc, **options):
 
 
 class NuclearGradients(unittest.TestCase):
-    def check(self, atom, frozen=None, spin=0, tolerance=1e-8):
+    def check(self, atom, frozen=None, spin=0, tolerance=1e-8, fitted=None, basis="6-31g"):
         """The gradient agrees with energies along a direction in which all atoms move."""
-        mol = gto.M(atom=atom, basis="6-31g", spin=spin, verbose=0)
+        mol = gto.M(atom=atom, basis=basis, spin=spin, verbose=0)
         mol.set_geom_(mol.atom_coords() + BENT[:mol.natm], unit="Bohr")
-        cc = converged(mol, frozen)
+        cc = converged(mol, frozen, fitted=fitted)
         gradients = trifuse.pyscf.Gradients(cc)
         de = gradients.kernel()
         self.assertAlmostEqual(gradients.e_tot, total(cc), delta=1e-10)
@@ -84,7 +84,7 @@ class NuclearGradients(unittest.TestCase):
         direction /= np.linalg.norm(direction)
         places = mol.atom_coords()
         moved = derivative(lambda s: total(converged(mol.set_geom_(places + s * direction, unit="Bohr", inplace=False), frozen,
-                                                     near=cc)), 4e-3)
+                                                     near=cc, fitted=fitted)), 4e-3)
         self.assertAlmostEqual(np.sum(de * direction), moved, delta=tolerance)
 
     def test_frozen_occupied_and_virtual_orbitals(self):
@@ -92,6 +92,11 @@ class NuclearGradients(unittest.TestCase):
 
     def test_open_shell_diatomic_with_frozen_core(self):
         self.check(IMIDOGEN, frozen=1, spin=2)
+
+    def test_density_fitting(self):
+        self.check(FLUORIDE, frozen=[0, 9], fitted="scf", basis="3-21g")
+        self.check(FLUORIDE, fitted="ccsd", basis="3-21g")
+        self.check(IMIDOGEN, frozen=1, spin=2, fitted="scf", basis="3-21g")
 
     def test_doublet(self):
         """Numbers of a program that holds all triples in memory; they agree with differences of energies within 4e-11 and 3e-9."""
@@ -149,6 +154,19 @@ class DipoleMoments(unittest.TestCase):
 
         expected = cc.mol.atom_charges() @ cc.mol.atom_coords()[:, 2] - derivative(energy, 2e-3)
         self.assertAlmostEqual(trifuse.pyscf.dip_moment(cc, relaxed=False, unit="au")[2], expected, delta=3e-9)
+
+    def test_density_fitting(self):
+        """The relaxed dipole against energies in fields, the one at fixed orbitals against the densities of PySCF's code."""
+        mol, step = gto.M(atom=FLUORIDE, basis="3-21g", verbose=0), 2e-3
+        cc = converged(mol, 1, fitted="scf")
+        electrons = derivative(lambda s: total(converged(mol, 1, [0, 0, s], cc, "scf")), step)
+        expected = mol.atom_charges() @ mol.atom_coords()[:, 2] - electrons
+        self.assertAlmostEqual(trifuse.pyscf.dip_moment(cc, unit="au")[2], expected, delta=3e-9)
+        eris = cc.ao2mo()
+        amplitudes = ccsd_t_lambda_slow.kernel(cc, eris, cc.t1, cc.t2, tol=1e-10, max_cycle=100, verbose=0)[1:]
+        theirs = (cc, cc.t1, cc.t2, *amplitudes, eris)
+        self.assertLess(largest(trifuse.pyscf.make_rdm1(cc), ccsd_t_rdm_slow.make_rdm1(*theirs)), 2e-9)
+        self.assertLess(largest(symmetric(trifuse.pyscf.make_rdm2(cc)), symmetric(ccsd_t_rdm_slow.make_rdm2(*theirs))), 2e-8)
 
     def test_nothing_is_computed_twice(self):
         cc = water()
@@ -244,13 +262,16 @@ class Patches(unittest.TestCase):
             self.assertTrue(callable(_pyscf_patch._found(place)), place)
 
     def test_objects_that_stay_with_pyscf_have_the_right_block_of_virtual_orbitals(self):
-        cc = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.UHF(mol).density_fit(), HYDROXYL, spin=1, basis="sto-3g")))
+        mf = mean_field(scf.UHF, HYDROXYL, spin=1, basis="sto-3g")
+        turned = np.array(mf.mo_coeff)
+        turned[0][:, [1, 2]] = turned[0][:, [1, 2]] @ [[0.8, -0.6], [0.6, 0.8]]
+        cc = solved(pyscf.cc.CCSD(mf, mo_coeff=turned))
         eris = cc.ao2mo()
         arguments = (cc, cc.t1, cc.t2, cc.t1, cc.t2)
         cc.stdout, cc.verbose = io.StringIO(), 2
         with trifuse.pyscf.patch():
             found = uccsd_t_rdm._gamma2_intermediates(*arguments, eris, compress_vvvv=True)
-        self.assertIn("density fitting", cc.stdout.getvalue())
+        self.assertIn("off-diagonal", cc.stdout.getvalue())
         expected = uccsd_rdm._gamma2_intermediates(*arguments, compress_vvvv=True)[1]
         self.assertLess(max(largest(x, y) for x, y in zip(found[1], expected) if x is not None), 1e-12)
 
@@ -273,7 +294,13 @@ class Refusals(unittest.TestCase):
     def test_orbitals(self):
         small = {"basis": "sto-3g"}
         fitted = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.RHF(mol).density_fit(), WATER, **small)))
-        self.refused("density fitting", lambda: trifuse.pyscf.solve_lambda(fitted))
+        half_fitted = ccsd.CCSD(fitted._scf)
+        half_fitted.t1, half_fitted.t2 = fitted.t1, fitted.t2
+        self.refused("this CCSD has not", lambda: trifuse.pyscf.dip_moment(half_fitted, relaxed=False))
+        fitted._scf.with_df.auxmol = None
+        self.refused("only its integrals", lambda: trifuse.pyscf.Gradients(fitted).kernel())
+        fitted._scf.only_dfj = True
+        self.refused("only_dfj", lambda: trifuse.pyscf.dip_moment(fitted))
         rohf = solved(pyscf.cc.CCSD(mean_field(scf.ROHF, METHYLENE, spin=2, **small)))
         self.refused("ROHF", lambda: trifuse.pyscf.Gradients(rohf).kernel())
         kohn_sham = solved(pyscf.cc.CCSD(mean_field(lambda mol: dft.RKS(mol).set(xc="hf,vwn"), WATER, **small).to_hf()))

@@ -397,6 +397,9 @@ class Package(Case):
 
         plan = trifuse.plan(occupied=10, virtual=40, gpus=4, trace=self.path("trace.json"))
         ax = trifuse.plot.scaling(plan)
+        self.assertEqual([tick.get_text() for tick in ax.get_xticklabels()], ["1", "2", "4"])
+        self.assertIn("Predicted", ax.get_title())
+        self.assertTrue(all("predicted" in line.get_label() for line in ax.lines))
         self.assertIn("%", ax.get_ylabel())
         curve = plan.to_dict()["curve"]
         np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])

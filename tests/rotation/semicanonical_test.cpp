@@ -1,4 +1,5 @@
 #include "cxx/rotation/semicanonical.hpp"
+#include "cxx/calculation/memory_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/zeroed_vector.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_results.hpp"
@@ -37,8 +38,8 @@ class MadeUpExecutor final : public Executor {
     return (number % 2 == 0 ? 1 : -1) * ((number << 33) + static_cast<std::int64_t>(n));
   }
   /// The sum over all tasks.
-  static std::vector<std::int64_t> sum_of(const Plan& plan, std::size_t size) {
-    std::vector<std::int64_t> sum(size);
+  static ZeroedVector<std::int64_t> sum_of(const Plan& plan, std::size_t size) {
+    ZeroedVector<std::int64_t> sum(size);
     for (const Task& task : plan.tasks) {
       for (std::size_t n = 0; n < size; ++n) sum[n] += addend(task, n);
     }

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cxx/cuda/kernel/epilogue.cuh"
+#include "cxx/cuda/kernel/seed_images.cuh"
 #include "cxx/cuda/kernel/spin_adapted_elements.cuh"
 #include "cxx/cuda/schedule/seed_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
@@ -48,10 +49,7 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
   }
 
  private:
-  /// Numbers of the targets of an element.
-  struct Amplitudes {
-    double of[targets];
-  };
+  using Amplitudes = TargetNumbers<targets>;
   /// Sums of a lane by the hole that the derivative has: [y][half].
   struct ByHole {
     double of[3][2] = {};
@@ -278,40 +276,6 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
                 [&](int y) { return out + orbitals * task.offset[3 + y]; });
   }
 
-  /// The images of the task in the registers of a warp: lane n has images n and 32 + n.
-  struct LaneImages {
-    unsigned first, second;
-  };
-  /// Writes the seeds of the two elements with the same particles to all their images. `has_seeds`, `seed`: [half].
-  __device__ __forceinline__ void write_images(const TaskSeeds& task, const LaneImages& images,
-                                               const int (&particle)[3], const bool (&has_seeds)[2],
-                                               const Amplitudes (&seed)[2]) const {
-    const SeedExtents extents(elements_.data.task.extent);
-    const auto select = [](const int(&x)[3], int q) { return q == 0 ? x[0] : q == 1 ? x[1] : x[2]; };
-#pragma unroll 1
-    for (int n = 0; n < task.images; ++n) {
-      const SeedImage image{__shfl_sync(~0u, n < 32 ? images.first : images.second, n % 32)};
-      const int a = select(particle, image.particle(0)), b = select(particle, image.particle(1)),
-                c = select(particle, image.particle(2));
-      const auto& group = elements_.data.cta_tile.hole_group;
-      double* const atom =
-          task.begin + extents.atom(group[image.hole(0)], group[image.hole(1)], group[image.hole(2)], a, b, c);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int hole[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half),
-                             elements_.local_hole(2, half)};
-        double* const to = atom + seed_place(select(hole, image.hole(0)), select(hole, image.hole(1)),
-                                             select(hole, image.hole(2)), (b ^ c) & 1);
-#pragma unroll
-        for (int source = 0; source < targets; ++source) {
-          const int target = image.target(source);
-          const double value = image.is_negative() ? -seed[half].of[source] : seed[half].of[source];
-          if (has_seeds[half] && target != SeedImage::none) to[target * task.target_stride] = value;
-        }
-      }
-    }
-  }
-
   /// What the energies and the derivatives need to know about the holes, or about the particles, of an element.
   struct Part {
     double weight;   ///< of the energies; 0 if the element does not contribute
@@ -381,8 +345,8 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
   /// Adds the derivatives of a set. With set 0 it also computes energies, writes seeds, and adds the derivatives by
   /// orbital energies.
   __device__ __forceinline__ void compute_set(int set, double (&energy)[sums_count]) const {
-    const TaskSeeds& task_seeds = parameters_.derivatives.seeds[elements_.data.cta_tile.task];
-    const LaneImages images{task_seeds.image[lane_].bits, task_seeds.image[32 + lane_ % 4].bits};
+    const SeedImages<targets> images(parameters_.derivatives.seeds[elements_.data.cta_tile.task],
+                                     elements_.data.task.extent, elements_.data.cta_tile.hole_group, lane_);
     const VvooPlaces places(*this);
     const VvooSums sums(*this, places, set);
     const Part of_holes[2] = {holes(0), holes(1)};
@@ -432,7 +396,7 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
 #pragma unroll
               for (int y = 0; y < 3; ++y) of_eps_holes.of[y][half] += of_element;
             }
-            write_images(task_seeds, images, particle, has_seeds, of_d);
+            images.write(elements_, particle, has_seeds, of_d);
             const double of_c = warp_sum(of_x);
             add_energy(2, particle[2], -of_c, lane_ == 0);
             of_eps_b += of_c;

@@ -234,7 +234,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
       if (largest_seed_bytes(problem_.formulation, fine_) > seed_bytes_)
         throw UsageError("The derivatives of one task do not fit into the memory of the GPU; allow more --memory.");
       set_backward_limits();
-      device.derivatives = std::make_unique<DeviceDerivatives>(panels_->layout());
+      device.derivatives = std::make_unique<DeviceDerivatives>(panels_->layout_of_sums());
     }
     const auto n = static_cast<std::size_t>(fine_.orbitals());
     std::vector<double> hole_fastest(n * n);

@@ -31,10 +31,8 @@ DeviceDerivatives::DeviceDerivatives(const PanelLayout& layout) : layout_(layout
 }
 
 std::int64_t DeviceDerivatives::bytes(const Problem& problem, const TileSpace& tiles) {
-  const std::int64_t orbitals = tiles.orbitals();
-  const PanelLayout layout(problem, tiles);
-  return (layout.doubles() + VvooSums(layout).size() + orbitals + problem.disconnected_sets() * orbitals * orbitals) *
-         static_cast<std::int64_t>(sizeof(unsigned long long));
+  return derivative_sum_bytes(problem, tiles) +
+         VvooSums(layout_of_derivatives(problem, tiles)).size() * static_cast<std::int64_t>(sizeof(unsigned long long));
 }
 
 void DeviceDerivatives::set(DerivativeParameters& parameters) const {
@@ -47,9 +45,9 @@ void DeviceDerivatives::set(DerivativeParameters& parameters) const {
 void DeviceDerivatives::add_array(std::size_t array, const DeviceArray<unsigned long long>& from, std::int64_t count,
                                   TaskSums& sums) {
   // Each thread has a part of the array to copy and to add, through memory that the device writes without help.
-  constexpr std::int64_t part = std::int64_t{1} << 20, most_threads = 16;
+  constexpr std::int64_t part = std::int64_t{1} << 20, most_at_once = 16;
   const std::int64_t parts = ceil_div(count, part);
-  const auto threads = static_cast<std::size_t>(std::min({parts, most_threads, std::int64_t{available_threads()}}));
+  const auto threads = static_cast<std::size_t>(std::min({parts, most_at_once, std::int64_t{available_threads()}}));
   int device = 0;
   TRIFUSE_CUDA(cudaGetDevice(&device));
   on_new_threads(threads, [&](std::size_t thread) {

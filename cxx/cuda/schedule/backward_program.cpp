@@ -112,11 +112,12 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
     for (const bool to_left : {true, false}) {
       const PanelName& out = to_left ? left : right;
       const bool all = problem.derivatives == Derivatives::all;
-      const PanelRows rows = layout.rows(out.key);
+      const PanelRows rows = layout.stored_rows(out.key);
       const PanelExtent* const found_panel = layout.find(out.key);
       if (found_panel == nullptr) continue;
       entry.panel = to_left ? right : left;
-      entry.out = found_panel->begin + rows.begin;
+      // Rows without integrals begin with the holes of right panels.
+      entry.out = found_panel->begin - (to_left || layout.has_whole_rows() ? 0 : extent.particles);
       const Packing packing = packing_of(space, problem.formulation, out, rows.stride);
       std::copy_n(packing.stride, 3, entry.shape.stride);
       entry.shape.left = to_left ? 1 : 0;

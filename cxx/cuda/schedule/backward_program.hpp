@@ -20,7 +20,7 @@ struct BackwardProgram {
     BackwardProduct shape{};
     int target = 0;        ///< number of the target among the seeds
     PanelName panel{};     ///< the panel that is multiplied
-    std::int64_t out = 0;  ///< offset of the other panel in the linear layout
+    std::int64_t out = 0;  ///< offset in the sums of contracted index 0 of the first row of the other panel
   };
   int targets = 0;  ///< targets that have seeds
   std::vector<SeedImage> images;
@@ -52,9 +52,9 @@ class VvooSums {
   std::int64_t size_ = 0;
 };
 
-/// Writes the backward program of `task` to `program`. `layout`: the panels of a problem with one side and without
-/// factors. `vvoo`: those of the layout. `names`: its program, see write_program(). `contractions`: memory that is
-/// reused from call to call.
+/// Writes the backward program of `task` to `program`. `layout`: of the sums of a problem with one side and without
+/// factors, see layout_of_derivatives(). `vvoo`: those of the layout. `names`: its program, see write_program().
+/// `contractions`: memory that is reused from call to call.
 void write_backward_program(const Problem& problem, const PanelLayout& layout, const VvooSums& vvoo, const Task& task,
                             const TaskProgram& names, const OperandFormat& format, ContractionList& contractions,
                             BackwardProgram& program);

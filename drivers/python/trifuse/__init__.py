@@ -10,7 +10,8 @@
     trifuse.run("water.h5")                         # of a Trifuse dump or NWChem's files
     trifuse.plan(occupied=40, virtual=360, gpus=4)  # a prediction of memory and time
 
-The import loads no library and touches no GPU.
+The import loads no library and touches no GPU. Docstrings name pages by their paths in the sources; an installed package
+has them in its folder share/trifuse.
 """
 
 from __future__ import annotations

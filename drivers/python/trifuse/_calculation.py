@@ -185,7 +185,7 @@ def _kinds_of_derivatives(wanted: Any) -> Any:
     """The value of the option of the library that has the derivatives with these names."""
     if wanted is None or isinstance(wanted, str):
         return wanted
-    return "all" if any("ovvv" in str(name) or "ovoo" in str(name) for name in wanted) else "t"
+    return "all" if any(part in str(name) for name in wanted for part in ("ovvv", "ovoo", "factors")) else "t"
 
 
 def _log_of(function: LogFunction | None) -> Any:

@@ -41,6 +41,8 @@ def contract(expression: str, a: Any, b: Any, out: Any = None, *, alpha: float =
 
         c = trifuse.contract("aebf,dfce->abcd", a, b)   # c[a,b,c,d] = sum_ef a[a,e,b,f] b[d,f,c,e]
 
+    Parameters
+    ----------
     expression
         The indices of a, of b and of the result, one letter for each axis. Each index is in two of them or in all three;
         the sum runs over those that the result lacks. At most 12 indices.

@@ -51,8 +51,8 @@ class Options(TypedDict, total=False):
     journal
         File of finished tasks. A run that was stopped resumes from it. Default: none, and nothing is written.
     derivatives
-        Derivatives of E(T) by the arrays: "t" by t1, t2 and the small arrays, "all" also by ovvv and ovoo
-        (twice the work), or a list of names. The result has them in `derivatives`; drivers/docs/derivatives.md.
+        Derivatives of E(T) by the arrays: "t" by t1, t2 and the small arrays, "all" also by ovvv and ovoo, or
+        by factors (twice the work), or a list of names. The result has them in `derivatives`; drivers/docs/derivatives.md.
     check
         False: the numbers of the arrays are not checked. The result says so.
     trust_input

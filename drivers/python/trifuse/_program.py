@@ -60,6 +60,7 @@ def plan(
     nodes: int | None = None,
     gpu_model: str | None = None,
     memory: int | str | None = None,
+    derivatives: str | None = None,
     form: str | None = None,
     tile_size: int | None = None,
     precision: str | None = None,
@@ -82,6 +83,8 @@ def plan(
     gpu_model, memory
         h200, h100, h100-pcie, a100, a100-40gb, b200, gb10, l40s, a6000, rtx4090 or rtx5090; memory to use on each GPU, a
         number of bytes or a text with a unit, for example "40GiB".
+    derivatives
+        t or all: those that the run computes (drivers/docs/derivatives.md).
     form, tile_size
         auto, spin-orbital or spin-adapted; the largest tile.
     precision
@@ -101,7 +104,8 @@ def plan(
     True
     """
     arguments = [] if path is None else [_name("path", path)]
-    options = {"reference": reference, "gpu_model": gpu_model, "form": form, "precision": precision}
+    options = {"reference": reference, "gpu_model": gpu_model, "form": form, "precision": precision,
+               "derivatives_of": derivatives}
     numbers = {"occupied": occupied, "virtual": virtual, "naux": naux, "irreps": irreps, "gpus": gpus, "ranks": ranks, "nodes": nodes,
                "tile_size": tile_size}
     values = {**{name: word(name, value) for name, value in options.items() if value is not None},

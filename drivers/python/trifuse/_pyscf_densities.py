@@ -101,14 +101,12 @@ def gamma2(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, derivatives: Derivativ
     `file`: an HDF5 file, in which PySCF stores those of a closed shell; (T) is added there in blocks. `compressed`: virtual
     orbitals as pairs, for gradients. The terms of (T) are half the derivatives (dovov: UHF whole ones of equal spins).
     """
-    bars = derivatives.bars
+    bars, d2 = derivatives.bars, gamma2_of_ccsd(mycc, t1, t2, l1, l2, file, compressed)
     if is_restricted(mycc):
-        d2 = importlib.import_module("pyscf.cc.ccsd_rdm")._gamma2_outcore(mycc, t1, t2, l1, l2, file, compressed)
         _add(d2[0], bars["ovov"], (0, 1, 2, 3), 0.5)
         _add(d2[6], bars["ovvv"], (0, 1, 2, 3), 0.5)
         _add(d2[7], bars["ovoo"], (2, 3, 0, 1), 0.5)
         return d2
-    d2 = importlib.import_module("pyscf.cc.uccsd_rdm")._gamma2_outcore(mycc, t1, t2, l1, l2, file, compressed)
     ovov, ovvv, ooov = d2[0], d2[6], d2[7]
     for target, spins, factor in ((ovov[0], "aaaa", 1), (ovov[1], "aabb", 0.5), (ovov[3], "bbbb", 1)):
         _add(target, bars["ovov_" + spins], (0, 1, 2, 3), factor)
@@ -117,6 +115,11 @@ def gamma2(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, derivatives: Derivativ
     for target, spins in zip(ooov, ("aaaa", "bbaa", "aabb", "bbbb")):  # dooOV[j,m,I,A] belongs to (IA|jm)
         _add(target, bars["ovoo_" + spins], (2, 3, 0, 1), 0.5)
     return d2
+
+
+def gamma2_of_ccsd(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, file: Any, compressed: bool) -> Any:
+    """The same blocks of CCSD."""
+    return module_of(mycc, "cc.%sccsd_rdm")._gamma2_outcore(mycc, t1, t2, l1, l2, file, compressed)
 
 
 def _add(target: Any, bar: Any, axes: tuple[int, ...], factor: float) -> None:

@@ -12,8 +12,9 @@ from ._calculation import run_arrays
 from ._options import Options, names_of
 from ._pyscf_triples import export, triples
 
-# The class of each index, as in names of PySCF: o v are alpha orbitals, O V beta ones.
-_CLASSES = {"t1": "ov", "t2": "oovv", "ovvv": "ovvv", "ovoo": "ovoo", "ovov": "ovov", "fock_ov": "ov", "eps_occ": "o", "eps_vir": "v"}
+# The class of each index, as in names of PySCF: o v are alpha orbitals, O V beta ones. Q is an auxiliary function.
+_CLASSES = {"t1": "ov", "t2": "oovv", "ovvv": "ovvv", "ovoo": "ovoo", "ovov": "ovov", "fock_ov": "ov", "eps_occ": "o", "eps_vir": "v",
+            "factors_oo": "Qoo", "factors_ov": "Qov", "factors_vv": "Qvv"}
 # Two orbitals with a smaller difference of energies, hartree, are degenerate: the commutator says nothing about them.
 SMALLEST_GAP = 1e-6
 SMALLEST_GAP_MIXED = 1e-4  # the numerators have the errors of single precision
@@ -65,7 +66,8 @@ def derivatives_of(mycc: Any, t1: Any, t2: Any, eris: Any, which: str, options: 
     if not fock:
         return found
     spin_part = "" if orbitals.restricted else "_"
-    arrays = [*export.amplitude_arrays(orbitals, t1, t2), *export.integral_arrays(orbitals, eris)]
+    integrals = _factor_arrays(mycc, orbitals, eris) if export.is_density_fitted(mycc) else export.integral_arrays(orbitals, eris)
+    arrays = [*export.amplitude_arrays(orbitals, t1, t2), *integrals]
     for c, matrix in orbitals.fock.items():
         n = orbitals.nocc[c]
         rows = matrix[:n, n:]
@@ -74,12 +76,31 @@ def derivatives_of(mycc: Any, t1: Any, t2: Any, eris: Any, which: str, options: 
     return found._replace(fock=fock_blocks(found, arrays, orbitals.energies, options))
 
 
+def derivatives_by_integrals(mycc: Any, t1: Any, t2: Any, eris: Any, options: dict[str, Any]) -> Derivatives:
+    """The derivatives "all", with density fitting, too, by the integrals of `eris`."""
+    if export.is_density_fitted(mycc):
+        unfitted = importlib.import_module(f"pyscf.cc.{'ccsd' if export.orbitals_of(mycc, eris, t1, t2).restricted else 'uccsd'}")
+        mycc = mycc.view(unfitted.CCSD)
+    return derivatives_of(mycc, t1, t2, eris, "all", options)
+
+
 def _in_order_of_pyscf(values: Any, classes: str, orbitals: Any) -> Any:
     """An array of the dump in the order of PySCF's orbitals."""
-    orders = [np.argsort(orbitals.order[c], kind="stable") for c in classes]
+    orders = [np.arange(n) if c == "Q" else np.argsort(orbitals.order[c], kind="stable") for c, n in zip(classes, values.shape)]
     if all(np.array_equal(order, np.arange(len(order))) for order in orders):
         return values
     return values[np.ix_(*orders)]
+
+
+def _factor_arrays(mycc: Any, orbitals: Any, eris: Any) -> list[Any]:
+    """The factors of density fitting, [Q,p,q], in the order of PySCF's orbitals."""
+    unpack_tril = importlib.import_module("pyscf.lib").unpack_tril
+    arrays = []
+    for name, values in export.factor_arrays(mycc, orbitals, eris).items():
+        classes = classes_of(name)
+        whole = _in_order_of_pyscf(unpack_tril(values) if values.ndim == 2 else values, classes, orbitals)
+        arrays.append(export.arrays.Array(name, classes, whole, whole.__getitem__))
+    return arrays
 
 
 def fock_blocks(derivatives: Derivatives, arrays: list[Any], energies: dict[str, Any], options: dict[str, Any],
@@ -123,7 +144,8 @@ def _add_overlaps(overlaps: dict[str, Any], array: Any, bar: Any) -> None:
     for begin in range(0, bar.shape[0], step):
         rows = slice(begin, min(begin + step, bar.shape[0]))
         x, y = bar[rows], np.ascontiguousarray(np.asarray(array.rows(rows)).real)
-        overlaps[array.classes[0]][:, rows] += _weight(array, 0) * (bar.reshape(len(bar), -1) @ y.reshape(len(y), -1).T)
+        if _weight(array, 0) != 0:
+            overlaps[array.classes[0]][:, rows] += _weight(array, 0) * (bar.reshape(len(bar), -1) @ y.reshape(len(y), -1).T)
         for n in range(1, y.ndim):
             if _weight(array, n) == 0:
                 continue
@@ -141,6 +163,8 @@ def _weight(array: Any, index: int) -> int:
         return (1, 1, 0, 2)[index]
     if array.name.startswith(("t2", "ovov")) and array.classes in ("oovv", "OOVV", "ovov", "OVOV"):
         return (2, 0, 0, 2)[index]
+    if array.name.startswith("factors"):
+        return (0, 1, 1)[index] if "_ov" in array.name else (0, 2, 0)[index]
     return 1
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._options import ObjectOptions, Options, names_of, refuse_unknown, taking
 from ._pyscf_densities import gamma1, gamma2, intermediates, is_restricted, module_of
-from ._pyscf_derivatives import derivatives_of
+from ._pyscf_derivatives import derivatives_by_integrals, derivatives_of
 from ._pyscf_properties import electronic, refuse_other_orbitals, refuse_unsupported
 from ._pyscf_triples import export, integrals_of, triples
 from .errors import UsageError
@@ -130,7 +130,8 @@ def _gamma1(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, for_grad: 
 
 def _gamma2_outcore(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, h5fobj: Any, compress_vvvv: bool,
                     options: dict[str, Any]) -> Any:
-    return gamma2(mycc, t1, t2, l1, l2, _run(mycc, t1, t2, eris, "all", options)[1], h5fobj, compress_vvvv)
+    derivatives = derivatives_by_integrals(mycc, t1, t2, integrals_of(mycc, eris), _of_properties(options))
+    return gamma2(mycc, t1, t2, l1, l2, derivatives, h5fobj, compress_vvvv)
 
 
 def _gamma2(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, compress_vvvv: bool, options: dict[str, Any]) -> Any:

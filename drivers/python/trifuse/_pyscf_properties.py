@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._options import Options, refuse_unknown, taking
-from ._pyscf_densities import gamma1, gamma2, is_restricted, rdm1, rdm2, solved_lambda
-from ._pyscf_derivatives import Derivatives, derivatives_of
-from ._pyscf_response import gradient, relaxed_density, response, step_timer
+from ._pyscf_densities import gamma1, gamma2, gamma2_of_ccsd, is_restricted, rdm1, rdm2, solved_lambda
+from ._pyscf_derivatives import Derivatives, derivatives_by_integrals, derivatives_of
+from ._pyscf_fitted import refuse_other_fitting
+from ._pyscf_response import gradient, relaxed_density, response, step_timer, terms_of_factors, terms_of_integrals
 from ._pyscf_triples import export, integrals_of, own_errors
 from .errors import UsageError
 
@@ -92,11 +93,19 @@ class _Point:
         known = known or self._lambda(derivatives)
         done("Lambda")
         amplitudes = (self.mycc, self.t1, self.t2, known.l1, known.l2)
+        d1, fitted = gamma1(*amplitudes, derivatives), export.is_density_fitted(self.mycc)
         with importlib.import_module("pyscf.lib").H5TmpFile() as file:
-            d2 = gamma2(*amplitudes, derivatives, file, compressed=True)
-            d1 = gamma1(*amplitudes, derivatives)
-            done("density matrices")
-            found = response(self.mycc, d1, d2, file, with_gradient, done)
+            if fitted:
+                d2 = gamma2_of_ccsd(*amplitudes, file, compressed=is_restricted(self.mycc))
+                done("density matrices")
+                terms = terms_of_factors(self.mycc, d2, derivatives, with_gradient)
+            else:
+                d2 = gamma2(*amplitudes, derivatives, file, compressed=True)
+                done("density matrices")
+                terms = terms_of_integrals(self.mycc, d2, file, with_gradient, done)
+        done("derivatives of two-electron integrals")
+        found = response(self.mycc, d1, terms)
+        done("Z-vector")
         de = gradient(self.mycc, found) if with_gradient else None
         done("derivatives of one-electron integrals and of the mean field")
         return self._remember(known._replace(relaxed=relaxed_density(self.mycc, found), gradient=de))
@@ -143,8 +152,8 @@ def refuse_unsupported(mycc: Any) -> None:
         raise UsageError("Properties of objects of gpu4pyscf are not available; use mycc.to_cpu() and device=\"cuda\".")
     if export.is_periodic(mycc):
         raise UsageError("Properties of periodic calculations are not available; trifuse.pyscf.triples gives their energy.")
-    if export.is_density_fitted(mycc) or getattr(mycc._scf, "with_df", None) is not None:
-        raise UsageError("Properties with density fitting are not available; make the SCF and the CCSD without density_fit().")
+    if getattr(mycc._scf, "with_df", None) is not None and not export.is_density_fitted(mycc):
+        raise UsageError("The SCF has density fitting, and this CCSD has not; make it by pyscf.cc.CCSD(mf), or the SCF without density_fit().")
     if export.omega2_of(mycc) is not None:
         raise UsageError("The amplitudes of this object are regularised, and Lambda equations for them are not available; use the "
                          "CCSD object and omega2.")
@@ -153,6 +162,11 @@ def refuse_unsupported(mycc: Any) -> None:
 def refuse_other_orbitals(mycc: Any) -> None:
     """Raises UsageError if the orbitals do not respond as those of Hartree-Fock do."""
     mf, name = mycc._scf, type(mycc._scf).__name__
+    if getattr(mf, "with_df", None) is not None and mf.only_dfj:
+        raise UsageError("Relaxed properties with density fitting of the Coulomb energy alone are not available; leave out only_dfj.")
+    for with_df in (getattr(mf, "with_df", None), mycc.with_df if export.is_density_fitted(mycc) else None):
+        if with_df is not None:
+            refuse_other_fitting(with_df)
     alpha_is_beta = not is_restricted(mycc) and np.array_equal(*mycc.mo_coeff) and len({int(n) for n in mycc.nocc}) > 1
     if alpha_is_beta or "ROHF" in name:
         raise UsageError("The response of ROHF orbitals is not available; use UHF, or a property at fixed orbitals (relaxed=False).")
@@ -177,7 +191,7 @@ def solve_lambda(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: 
     Parameters
     ----------
     mycc
-        RCCSD or UCCSD with canonical orbitals and conventional integrals, after kernel(); frozen orbitals and symmetry too.
+        RCCSD or UCCSD with canonical orbitals, after kernel(); frozen orbitals, density fitting and symmetry too.
     t1, t2, eris
         As in `triples`.
     l1, l2
@@ -220,7 +234,7 @@ def make_rdm2(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: Any
     parameters are those of `make_rdm1`.
     """
     point = _Point(mycc, t1, t2, l1, l2, eris, dict(options), relaxed=False)
-    derivatives = point.derivatives("all")
+    derivatives = derivatives_by_integrals(mycc, point.t1, point.t2, point.eris, point.options)
     known = point.known or point._remember(point._lambda(derivatives))
     with importlib.import_module("pyscf.lib").H5TmpFile() as file:
         d2 = gamma2(mycc, point.t1, point.t2, known.l1, known.l2, derivatives, file, compressed=False)

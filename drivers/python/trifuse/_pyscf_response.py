@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import _pyscf_fitted as fitted
 from ._pyscf_densities import is_restricted, module_of
+from ._pyscf_derivatives import Derivatives
 from .errors import UsageError
 
 # The Z-vector equations are solved until the residual is this part of the right side; they fail above the second number.
@@ -28,6 +30,13 @@ class Response(NamedTuple):
     """Of each spin [p,q]: minus the two-electron density times the integrals, (pr|st) Gamma[q,r,s,t], times the overlap."""
     of_integrals: Any
     """Derivative of the correlation energy by the positions of atoms, [atom, xyz], from two-electron integrals; None if not asked for."""
+
+
+class TwoElectronTerms(NamedTuple):
+    """The parts of a `Response` that are sums over the two-electron density."""
+
+    lagrangian: list[Any]
+    of_integrals: Any
 
 
 class _Spins:
@@ -50,15 +59,24 @@ class _Spins:
             return [np.asarray(self.mf.get_veff(self.mf.mol, 2 * densities[0]))]
         return list(np.asarray(self.mf.get_veff(self.mf.mol, np.stack(densities))))
 
-    def moved_potentials(self, of_scf: Any, *densities: list[Any]) -> list[list[Any]]:
-        """The derivatives of the potentials of several densities by the place of the first orbital, [xyz,p,q], negative.
+    def moved_energy(self, of_scf: Any, densities: list[Any], others: list[Any]) -> Any:
+        """The derivative of half the energy of densities in the field of others by the positions of atoms, [atom, xyz].
 
-        `of_scf`: the gradients of the SCF. The integrals are computed once.
+        `of_scf`: the gradients of the SCF.
         """
-        coulomb, exchange = of_scf.get_jk(self.mf.mol, np.concatenate([np.stack(each) for each in densities]))
-        n = len(self.orbitals)
-        return [[self.count * sum(coulomb[first:first + n]) - exchange[first + spin] for spin in range(n)]
-                for first in range(0, n * len(densities), n)]
+        with_df = getattr(self.mf, "with_df", None)
+        if with_df is not None:
+            return fitted.forces(with_df, fitted.packed_bars_of_fields(with_df, densities, others, self.count))
+        n, result = len(densities), np.zeros((self.mf.mol.natm, 3))
+        # Derivatives by the place of the first orbital, [xyz,p,q], negative. The integrals are computed once.
+        coulomb, exchange = of_scf.get_jk(self.mf.mol, np.concatenate([np.stack(densities), np.stack(others)]))
+        for atom, (_, _, begin, end) in enumerate(self.mf.mol.offset_nr_by_atom()):
+            rows = slice(begin, end)
+            for first, those in ((0, others), (n, densities)):
+                field = self.count * sum(coulomb[first:first + n])
+                for spin, each in enumerate(those):
+                    result[atom] += self.count * np.tensordot((field - exchange[first + spin])[:, rows], each[rows], 2)
+        return result
 
     def in_atomic_orbitals(self, matrices: list[Any]) -> list[Any]:
         return [c @ matrix @ c.T for c, matrix in zip(self.orbitals, matrices)]
@@ -80,18 +98,10 @@ def step_timer(mycc: Any, verbose: Any) -> Callable[[str], None]:
     return done
 
 
-def response(mycc: Any, d1: Any, d2: Any, file: Any, with_gradient: bool, done: Callable[[str], None]) -> Response:
-    """The relaxed density of blocks of density matrices (those of virtual orbitals compressed). `file`: HDF5, takes more data.
-
-    `done`: takes the name of each step at its end.
-    """
+def response(mycc: Any, d1: Any, terms: TwoElectronTerms) -> Response:
+    """The relaxed density. `d1`: blocks of the density matrix."""
     spins = _Spins(mycc)
-    _density_in_atomic_orbitals(mycc, spins, d2, file)
-    done("two-electron density in atomic orbitals")
-    sums, of_integrals = _two_electron_sums(mycc, spins, file, with_gradient)
-    done("derivatives of two-electron integrals")
-    overlap = spins.mf.get_ovlp()
-    lagrangian = [-(c.T @ each @ overlap @ c) for c, each in zip(spins.orbitals, sums)]
+    lagrangian, of_integrals = terms
     density = [_unrelaxed(spins, n, doo, dvv, lagrangian[n]) for n, (doo, dvv) in enumerate(
         ((d1[0], d1[3]),) if spins.restricted else zip(d1[0], d1[3]))]
     potentials = spins.potentials(spins.in_atomic_orbitals(density))
@@ -100,7 +110,6 @@ def response(mycc: Any, d1: Any, d2: Any, file: Any, with_gradient: bool, done: 
         right.append(c[:, o:].T @ potential @ c[:, :o] + each[:o, o:].T - each[o:, :o])
     for matrix, o, z in zip(density, spins.occupied, _z_vector(spins, right)):
         matrix[o:, :o], matrix[:o, o:] = z, z.T
-    done("Z-vector")
     return Response(density, lagrangian, of_integrals)
 
 
@@ -115,19 +124,34 @@ def _unrelaxed(spins: _Spins, n: int, doo: Any, dvv: Any, lagrangian: Any) -> An
     return matrix
 
 
-def _density_in_atomic_orbitals(mycc: Any, spins: _Spins, d2: Any, file: Any) -> None:
-    """Adds the two-electron density in atomic orbitals to the file."""
-    active = [c[:, np.concatenate([o, v])] for c, (o, _, v, _) in zip(spins.orbitals, spins.spaces)]
-    module_of(mycc, "grad.%sccsd")._rdm2_mo2ao(mycc, d2, active[0] if spins.restricted else tuple(active), file)
+def terms_of_factors(mycc: Any, d2: Any, derivatives: Derivatives, with_gradient: bool) -> TwoElectronTerms:
+    """The terms with density fitting. `d2`: blocks of CCSD; `derivatives`: of (T), by the factors."""
+    spins = _Spins(mycc)
+    numbers = [np.concatenate([o, v]) for o, _, v, _ in spins.spaces]
+    active = [c[:, each] for c, each in zip(spins.orbitals, numbers)]
+    factors = [fitted.factors_of(mycc.with_df, c, each) for c, each in zip(spins.orbitals, active)]
+    of_active = [each[:, n] for each, n in zip(factors, numbers)]
+    bars = fitted.bars_of_correlation(d2, derivatives, of_active, [len(o) for o, _, _, _ in spins.spaces])
+    lagrangian = []
+    for each, bar, n in zip(factors, bars, numbers):
+        matrix = np.zeros((each.shape[1], each.shape[1]))
+        # (pr|st) Gamma[q,r,s,t] is B[L,p,r] times the derivative by B[L,q,r].
+        matrix[:, n] = -np.tensordot(each, bar, ((0, 2), (0, 1))) / spins.count
+        lagrangian.append(matrix)
+    return TwoElectronTerms(lagrangian, fitted.forces(mycc.with_df, fitted.packed_bars(bars, active)) if with_gradient else None)
 
 
-def _two_electron_sums(mycc: Any, spins: _Spins, file: Any, with_gradient: bool) -> tuple[list[Any], Any]:
-    """(pr|st) Gamma[q,r,s,t] of each spin in atomic orbitals, and the derivatives of the integrals times Gamma of each atom.
+def terms_of_integrals(mycc: Any, d2: Any, file: Any, with_gradient: bool, done: Callable[[str], None]) -> TwoElectronTerms:
+    """The terms of all blocks of the density (virtual orbitals as pairs). `file`: HDF5, takes more data.
 
-    Shells are taken in blocks that fit into the memory of the object.
+    `done`: takes the name of a step at its end. Shells are taken in blocks that fit into the memory of the object.
     """
-    of_ccsd = importlib.import_module("pyscf.grad.ccsd")
+    spins = _Spins(mycc)
+    of_ccsd, gradient = importlib.import_module("pyscf.grad.ccsd"), module_of(mycc, "grad.%sccsd")
     current_memory = importlib.import_module("pyscf.lib").current_memory
+    active = [c[:, np.concatenate([o, v])] for c, (o, _, v, _) in zip(spins.orbitals, spins.spaces)]
+    gradient._rdm2_mo2ao(mycc, d2, active[0] if spins.restricted else tuple(active), file)
+    done("two-electron density in atomic orbitals")
     names = ("dm2",) if spins.restricted else ("dm2aa+ab", "dm2bb+ab")
     mol, nao = mycc.mol, spins.orbitals[0].shape[0]
     diagonal = np.arange(nao) * (np.arange(nao) + 3) // 2
@@ -152,7 +176,9 @@ def _two_electron_sums(mycc: Any, spins: _Spins, file: Any, with_gradient: bool)
                 derivative = mol.intor("int2e_ip1", comp=3, aosym="s2kl", shls_slice=shells).reshape(3, -1)
                 of_integrals[atom] -= 2 * (derivative @ np.asarray(whole).reshape(-1))
             begin = end
-    return [each / spins.count for each in sums], of_integrals if with_gradient else None
+    overlap = spins.mf.get_ovlp()
+    lagrangian = [-(c.T @ each @ overlap @ c) / spins.count for c, each in zip(spins.orbitals, sums)]
+    return TwoElectronTerms(lagrangian, of_integrals if with_gradient else None)
 
 
 def _z_vector(spins: _Spins, right: list[Any]) -> list[Any]:
@@ -211,17 +237,13 @@ def gradient(mycc: Any, found: Response) -> Any:
     potentials = spins.potentials(change)
     weighted += spins.total([p @ v @ p for p, v in zip(hartree_fock, potentials)])
     charge = spins.total([h + d for h, d in zip(hartree_fock, change)])
-    # The two-electron energy of Hartree-Fock, and its change with the density.
-    pairs = [h + 2 * d for h, d in zip(hartree_fock, change)]
-    moved, moved_pairs = spins.moved_potentials(of_scf, hartree_fock, pairs)
     of_overlap, of_core = of_scf.get_ovlp(mol), of_scf.hcore_generator(mol)
-    result = found.of_integrals.copy()
+    # The two-electron energy of Hartree-Fock, and its change with the density.
+    result = found.of_integrals + spins.moved_energy(of_scf, hartree_fock, [h + 2 * d for h, d in zip(hartree_fock, change)])
     for atom, (_, _, begin, end) in enumerate(mol.offset_nr_by_atom()):
         rows = slice(begin, end)
         result[atom] += np.tensordot(of_core(atom), charge, 2)
         result[atom] -= np.tensordot(of_overlap[:, rows], weighted[rows] + weighted[:, rows].T, 2)
-        for h, p, v, w in zip(hartree_fock, pairs, moved, moved_pairs):
-            result[atom] += spins.count * (np.tensordot(v[:, rows], p[rows], 2) + np.tensordot(w[:, rows], h[rows], 2))
     return result
 
 

@@ -47,19 +47,21 @@ def scaling(plan: PlanLike, ax: Any = None) -> Any:
     unit = "gpus" if report["prediction"]["gpus"] > 0 else "ranks"
     numbers = [point[unit] for point in points]
     ax = _axes() if ax is None else ax
-    ax.plot(numbers, [100 * point["schedule"]["efficiency"] for point in points], "o-", color=KERNELS, label="tasks")
-    ax.plot(numbers, [100 * point["scaling"] for point in points], "s-", color=WHOLE, label="whole job")
+    ax.plot(numbers, [100 * point["schedule"]["efficiency"] for point in points], "o-", color=KERNELS, label="tasks, predicted")
+    ax.plot(numbers, [100 * point["scaling"] for point in points], "s-", color=WHOLE, label="whole job, predicted")
     first = points[0][unit] * points[0]["seconds_of"]["tasks"] * points[0]["schedule"]["efficiency"]
     measured = [run for run in report.get("measured", ()) if unit == "gpus" and run["gpus"] > 0
                 and math.isclose(run["prediction"]["operations"], report["prediction"]["operations"], rel_tol=1e-6)]
     if measured:
         ax.plot([run["gpus"] for run in measured], [100 * first / (run["gpus"] * run["task_seconds"]) for run in measured],
                 "D", color=MEASURED, label="tasks, measured")
-    ax.set_xscale("log")
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(numbers, [str(number) for number in numbers])
+    ax.minorticks_off()
     ax.set_ylim(0, 105)
     ax.set_xlabel(f"GPUs ({report['gpu_model']})" if unit == "gpus" else "ranks")
     ax.set_ylabel("efficiency / %")
-    ax.set_title(f"Strong scaling: {_operations(report['operations'])}, {report['form']} form")
+    ax.set_title(f"Predicted strong scaling: {_operations(report['operations'])}, {report['form']} form")
     ax.grid(True, alpha=0.3)
     ax.legend()
     return ax
@@ -95,7 +97,7 @@ def timeline(trace: Mapping[str, Any] | PathLike, ax: Any = None) -> Any:
     ax.set_ylim(len(gpus) - 0.5, -0.5)
     ax.set_xlim(0, about["seconds"])
     ax.set_xlabel("seconds")
-    ax.set_title(f"Tasks on {about['gpus']} GPUs ({about['gpu_model']}), {100 * about['efficiency']:.1f} % in kernels")
+    ax.set_title(f"Predicted tasks on {about['gpus']} GPUs ({about['gpu_model']}), {100 * about['efficiency']:.1f} % in kernels")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12 - 0.6 / max(4, len(gpus))), ncol=2, frameon=False)
     return ax
 

@@ -46,10 +46,13 @@ class Check(NamedTuple):
     """A check of the input by a relation that correct amplitudes satisfy."""
 
     name: str
+    """Name of the relation."""
     status: str
     """passed, not known or failed."""
     value: float | None
+    """How far the input is from the relation. None if that is not known."""
     limit: float | None
+    """Largest value that passes. None if that is not known."""
     note: str
     """Failed: one sentence. Not known: the reason. Passed: a second value with its limits, if the check has two."""
 

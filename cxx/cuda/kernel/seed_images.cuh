@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cxx/cuda/schedule/seed_layout.hpp"
+
+namespace trifuse::gpu {
+
+/// Numbers of the targets of an element.
+template <int targets>
+struct TargetNumbers {
+  double of[targets];
+};
+
+/// Writes the seeds of a task to device memory, for one lane. The images of the task are in the registers of the warp:
+/// lane n has images n and 32 + n.
+template <int targets>
+class SeedImages {
+ public:
+  /// `extent`: of the task. `group`: [i, j, k] hole groups of the CTA tile.
+  template <typename Group>
+  __device__ __forceinline__ SeedImages(const TaskSeeds& task, const std::int32_t (&extent)[6], const Group (&group)[3],
+                                        int lane)
+      : begin_(task.begin),
+        stride_(static_cast<std::uint32_t>(task.target_stride)),
+        count_(task.images),
+        first_(task.image[lane].bits),
+        second_(task.image[32 + lane % 4].bits),
+        extents_(extent),
+        group_{group[0], group[1], group[2]} {}
+
+  /// Writes the seeds of the two elements of a lane with the same particles to all their images. `elements`: the
+  /// LaneElements. `particle`: [a, b, c]. `has_seeds`, `seed`: [half].
+  template <typename Elements>
+  __device__ __forceinline__ void write(const Elements& elements, const int (&particle)[3], const bool (&has_seeds)[2],
+                                        const TargetNumbers<targets> (&seed)[2]) const {
+    const int hole[3] = {elements.local_hole(0, 0), elements.local_hole(1, 0), elements.local_hole(2, 0)};
+    const int upper[3] = {elements.local_hole(0, 1), elements.local_hole(1, 1), elements.local_hole(2, 1)};
+#pragma unroll 1
+    for (int n = 0; n < count_; ++n) {
+      const SeedImage image{__shfl_sync(~0u, n < 32 ? first_ : second_, n % 32)};
+      const int h0 = image.hole(0), h1 = image.hole(1), h2 = image.hole(2);
+      const int b = select(particle, image.particle(1)), c = select(particle, image.particle(2));
+      // Offsets in a target are below 2^31: a task with as many seeds does not fit into a GPU.
+      const auto atom = static_cast<std::uint32_t>(extents_.atom(
+          select(group_, h0), select(group_, h1), select(group_, h2), select(particle, image.particle(0)), b, c));
+      const int odd = (b ^ c) & 1;
+      const std::uint32_t place[2] = {
+          atom + static_cast<unsigned>(seed_place(select(hole, h0), select(hole, h1), select(hole, h2), odd)),
+          atom + static_cast<unsigned>(seed_place(select(upper, h0), select(upper, h1), select(upper, h2), odd))};
+#pragma unroll
+      for (int source = 0; source < targets; ++source) {
+        const int target = image.target(source);
+        double* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target)) * stride_;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          // Only spin-orbital seeds, of which a task has one target, change their sign.
+          const double value = targets == 1 && image.is_negative() ? -seed[half].of[source] : seed[half].of[source];
+          if (has_seeds[half] && target != SeedImage::none) __stcs(to + place[half], value);
+        }
+      }
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ int select(const int (&x)[3], int q) {
+    return q == 0 ? x[0] : q == 1 ? x[1] : x[2];
+  }
+
+  double* const begin_;
+  const std::uint32_t stride_;  ///< doubles from one target to the next
+  const int count_;
+  const unsigned first_, second_;
+  const SeedExtents extents_;
+  const int group_[3];
+};
+
+}
