@@ -67,7 +67,7 @@ class Slabs {
 /// A product that makes a part of a panel, and the derivatives by this part: rows of sums.
 struct PanelShare {
   FactorProduct product;
-  FactorRows rows;
+  PanelFactorRows rows;
   const std::int64_t* sums;
   std::int64_t stride;  ///< distance between rows
   bool of_first;        ///< whose derivatives are made: those of the first slab of the product, or of the second one
@@ -80,7 +80,7 @@ std::map<PanelKey, std::vector<PanelShare>> shares_of_slabs(const Problem& probl
   const std::vector<DisconnectedSet> sets = problem.sets();
   layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
     if (!made_from_factors(sets, key)) return;
-    const FactorRows rows = factor_rows(layout.tiles(), layout.formulation(), key);
+    const PanelFactorRows rows = factor_rows(layout.tiles(), layout.formulation(), key);
     const PanelRows stored = key.kind == PanelKind::vvoo ? PanelRows{rows.length, 0, 0, 0} : layout.rows(key);
     const std::int64_t* const first = sums.data() + extent.begin + stored.made_part(key.kind);
     for (const FactorProduct& product : factor_products(layout.tiles(), layout.formulation(), key)) {
@@ -99,7 +99,7 @@ struct SlabScratch {
 /// Copies the rows [x,y] of one z without gaps.
 void gather(const PanelShare& share, std::int64_t z, double* to) {
   const FactorProduct& product = share.product;
-  const FactorRows& rows = share.rows;
+  const PanelFactorRows& rows = share.rows;
   for (std::int64_t x = 0; x < rows.extent[product.x]; ++x) {
     for (std::int64_t y = 0; y < rows.extent[product.y]; ++y, to += rows.length) {
       const std::int64_t row = x * rows.step(product.x) + y * rows.step(product.y) + z * rows.step(product.z);

@@ -23,7 +23,7 @@ bool made_from_factors(std::span<const DisconnectedSet> sets, const PanelKey& ke
   return key.kind == PanelKind::left || key.kind == PanelKind::right;
 }
 
-FactorRows factor_rows(const TileSpace& space, SpinFormulation formulation, const PanelKey& key) {
+PanelFactorRows factor_rows(const TileSpace& space, SpinFormulation formulation, const PanelKey& key) {
   const auto size = [&](std::size_t n) { return space[key.tiles[n]].size; };
   if (key.kind == PanelKind::vvoo) return {{size(2), size(3), size(0)}, size(1)};
   const ContractedExtent extent = contracted_extent(space, contracted_of(space, formulation, key));

@@ -49,7 +49,7 @@ void MadePanels::copy_amplitudes(const PanelKey& key, std::int64_t length, doubl
 }
 
 void MadePanels::multiply_factors(const PanelKey& key, double* to, std::int64_t stride) const {
-  const FactorRows rows = factor_rows(layout_.tiles(), layout_.formulation(), key);
+  const PanelFactorRows rows = factor_rows(layout_.tiles(), layout_.formulation(), key);
   const std::int64_t auxiliary = layout_.auxiliary(), length = rows.length;
   bool first = true;
   thread_local Buffer memory;

@@ -64,7 +64,7 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   double bytes = 0.0;
   // Notes how the device makes a panel from factors. The amplitudes of the panel are sent.
   const auto add_making = [&](const PanelKey& key, const gpu::Packing& packing) {
-    const FactorRows rows = factor_rows(plan.tiles, plan.formulation, key);
+    const PanelFactorRows rows = factor_rows(plan.tiles, plan.formulation, key);
     const std::int64_t amplitudes = key.kind == PanelKind::vvoo ? 0 : packing.contracted - rows.length;
     const std::int64_t sides = key.kind == PanelKind::right ? problem.sides() : 1;
     sent_.back() = static_cast<double>(rows.count() * padded_row(sides * amplitudes)) * sizeof(double);

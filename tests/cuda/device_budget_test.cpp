@@ -239,7 +239,7 @@ TEST(Demand, OfFactorsIsAnUpperBoundOfWhatPanelsAreMadeFrom) {
       std::int64_t bytes = 0;
       for (const PanelKey& slab : needed) bytes += bytes_of(slab);
       at_once = std::max(at_once, bytes);
-      const FactorRows rows = factor_rows(tiles, layout.formulation(), key);
+      const PanelFactorRows rows = factor_rows(tiles, layout.formulation(), key);
       const std::int64_t row_bytes = SlabShape::even_row(rows.length) * std::int64_t{sizeof(double)};
       block = std::max(block, hole_group_size * rows.step(0) * row_bytes);
       largest = std::max(largest, rows.count() * row_bytes);

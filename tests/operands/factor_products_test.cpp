@@ -30,7 +30,7 @@ class MultipliedRows {
     }
   }
 
-  const FactorRows& rows() const { return rows_; }
+  const PanelFactorRows& rows() const { return rows_; }
   std::size_t products() const { return products_.size(); }
   /// Element `n` of row `row`.
   double element(std::int64_t row, std::int64_t n) const {
@@ -52,7 +52,7 @@ class MultipliedRows {
 
  private:
   std::int64_t auxiliary_;
-  FactorRows rows_;
+  PanelFactorRows rows_;
   std::vector<FactorProduct> products_;
   std::vector<Panel> first_, second_;
 };

@@ -82,7 +82,7 @@ TEST(MadePanels, HaveDerivativesByTheirSlabs) {
       if (!made_from_factors(problem.of_factors.sets(), key)) return;
       const Panel panel = store.acquire(key);
       const double* const values = first_number(store, key, panel);
-      const FactorRows rows = factor_rows(tiles, layout.formulation(), key);
+      const PanelFactorRows rows = factor_rows(tiles, layout.formulation(), key);
       const PanelRows in_panel = key.kind == PanelKind::vvoo ? PanelRows{rows.length, 0, 0, 0} : layout.rows(key);
       for (std::int64_t row = 0; row < rows.count(); ++row) {
         for (std::int64_t n = 0; n < rows.length; ++n) {

@@ -67,7 +67,7 @@ std::int64_t FactorPanelProvider::produce(const PanelName& name, const Packing& 
 }
 
 void FactorPanelProvider::multiply(const Making& making, const Part& part, cudaStream_t stream) {
-  const FactorRows& rows = making.rows;
+  const PanelFactorRows& rows = making.rows;
   const std::int64_t auxiliary = host_.layout().auxiliary(), stride = making.stride();
   for (std::size_t n = 0; n < making.products.size(); ++n) {
     const FactorProduct& factors = making.products[n];

@@ -51,7 +51,7 @@ class FactorPanelProvider final : public PanelProvider {
  private:
   /// A panel that is being made.
   struct Making {
-    FactorRows rows;
+    PanelFactorRows rows;
     std::vector<FactorProduct> products;
     std::vector<const double*> slabs;  ///< for each product its first slab, then its second one
     /// Returns the length of a row with its padding, doubles.
@@ -72,7 +72,7 @@ class FactorPanelProvider final : public PanelProvider {
   std::shared_ptr<UploadRing> ring_;
   SlabCache slabs_;
   std::int64_t row_bytes_;
-  DeviceArray<double> rows_;  ///< rows of a part before it is packed, see FactorRows
+  DeviceArray<double> rows_;  ///< rows of a part before it is packed, see PanelFactorRows
 
   /// The begin and the end of a production, on the device.
   struct Span {

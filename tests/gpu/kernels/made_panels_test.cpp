@@ -137,7 +137,7 @@ TEST_F(MadePanels, HaveTheSameBitsWithLittleMemory) {
     const std::vector<PanelName> names = made_panels(problem.of_factors, tiles);
     std::int64_t one_block = 0;
     for (const PanelName& name : names) {
-      const FactorRows rows = factor_rows(tiles, each.formulation, name.key);
+      const PanelFactorRows rows = factor_rows(tiles, each.formulation, name.key);
       one_block = std::max(one_block, hole_group_size * rows.step(0) * SlabShape::even_row(rows.length));
     }
     one_block *= std::int64_t{sizeof(double)};
