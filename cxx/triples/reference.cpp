@@ -27,7 +27,7 @@ class ReferenceEvaluation::Elements {
 
   void evaluate(const Task& task, std::span<TaskEnergy> energies) const {
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
-    for_each_element(tiles_, task, [&](const Triple& p, const Triple& h) {
+    for_each_element(tiles_, task, [&](const OrbitalTriple& p, const OrbitalTriple& h) {
       if (!is_left_out(problem_.formulation, p, h)) element(task, p, h, energies);
     });
   }
@@ -50,13 +50,13 @@ class ReferenceEvaluation::Elements {
     };
   }
   /// D of one element in the spin-orbital formulation, and its disconnected triples of sets.
-  static double spin_orbital_connected(const ReferenceTensors& x, const Triple& p, const Triple& h) {
+  static double spin_orbital_connected(const ReferenceTensors& x, const OrbitalTriple& p, const OrbitalTriple& h) {
     double d = 0.0;
     spin_orbital_products(x, p, h, add_to(d, x));
     return d;
   }
   static double spin_orbital_disconnected(const ReferenceTensors& x, std::span<const DisconnectedSet> sets,
-                                          const Triple& p, const Triple& h) {
+                                          const OrbitalTriple& p, const OrbitalTriple& h) {
     double s = 0.0;
     spin_orbital_products(x, sets, p, h, add_to(s, x));
     return s;
@@ -66,20 +66,20 @@ class ReferenceEvaluation::Elements {
     return {right_.holes, tiles_.orbitals(OrbitalClass::hole_alpha), tiles_.orbitals(OrbitalClass::particle_alpha)};
   }
   /// W_ijk^abc of one element, `p` = {a, b, c}, `h` = {i, j, k}, and its disconnected triples of sets.
-  double adapted_connected(const ReferenceTensors& x, const Triple& p, const Triple& h) const {
+  double adapted_connected(const ReferenceTensors& x, const OrbitalTriple& p, const OrbitalTriple& h) const {
     double w = 0.0;
     adapted_products(spatial(), p, h, add_to(w, x));
     return w;
   }
-  double adapted_disconnected(const ReferenceTensors& x, std::span<const DisconnectedSet> sets, const Triple& p,
-                              const Triple& h) const {
+  double adapted_disconnected(const ReferenceTensors& x, std::span<const DisconnectedSet> sets, const OrbitalTriple& p,
+                              const OrbitalTriple& h) const {
     double s = 0.0;
     adapted_products(x, spatial(), sets, p, h, add_to(s, x));
     return s;
   }
 
   /// Returns the denominator of a quotient. `p`, `h`: the orbitals of `element` as numbers of the tile space.
-  double denominator(const Quotient& quotient, const Triple& p, const Triple& h, int beta_particle = -1,
+  double denominator(const Quotient& quotient, const OrbitalTriple& p, const OrbitalTriple& h, int beta_particle = -1,
                      int beta_hole = -1) const {
     if (quotient.denominator == Denominator::one) return 1.0;
     if (!quotient.of_tables()) {
@@ -91,7 +91,7 @@ class ReferenceEvaluation::Elements {
                           {h, {p[0] - holes, p[1] - holes, p[2] - holes}, beta_hole, beta_particle});
   }
 
-  void element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
+  void element(const Task& task, const OrbitalTriple& p, const OrbitalTriple& h, std::span<TaskEnergy> energies) const {
     if (problem_.formulation == SpinFormulation::spin_adapted) return adapted_element(task, p, h, energies);
     std::array<double, max_left_sides> d_left{}, v_left{};
     for (std::size_t n = 0; n < left_sides(); ++n) {
@@ -125,11 +125,12 @@ class ReferenceEvaluation::Elements {
     return left;
   }
 
-  void adapted_element(const Task& task, const Triple& p, const Triple& h, std::span<TaskEnergy> energies) const {
+  void adapted_element(const Task& task, const OrbitalTriple& p, const OrbitalTriple& h,
+                       std::span<TaskEnergy> energies) const {
     std::array<Orders, max_left_sides> w_left, v_left;
     Orders w_right, c3;
     six_orders([&](int a, int b, int c) {
-      const Triple order{pick(p, a), pick(p, b), pick(p, c)};
+      const OrbitalTriple order{pick(p, a), pick(p, b), pick(p, c)};
       for (std::size_t n = 0; n < left_sides(); ++n) {
         const double w = w_left[n].of[a][b][c] = adapted_connected(left(n), order, h);
         v_left[n].of[a][b][c] = w + adapted_disconnected(left(n), sets_of(n), order, h);
@@ -168,7 +169,7 @@ class ReferenceEvaluation::Elements {
 
   /// Computes the energy of the spin elements, each with a denominator of its own: aaa and the nine choices of a hole
   /// and a particle with the spin beta. Spin elements with equal orbitals of equal spins are zero by antisymmetry.
-  BySpins of_spin_elements(const Quotient& quotient, const Triple& p, const Triple& h, const Orders& v,
+  BySpins of_spin_elements(const Quotient& quotient, const OrbitalTriple& p, const OrbitalTriple& h, const Orders& v,
                            const Orders& w) const {
     BySpins energy{};
     if (p[0] != p[1] && p[1] != p[2] && p[0] != p[2] && h[0] != h[1] && h[1] != h[2] && h[0] != h[2])

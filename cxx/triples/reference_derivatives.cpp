@@ -73,7 +73,7 @@ double ReferenceDerivatives::of_block(const TileSource& source, TensorKind tenso
   return sum;
 }
 
-double ReferenceDerivatives::inverse(const Triple& p, const Triple& h) const {
+double ReferenceDerivatives::inverse(const OrbitalTriple& p, const OrbitalTriple& h) const {
   const std::span<const double> eps = problem_.right->orbital_energies();
   double x = -denominator_shift(problem_.quotients.front().omega2);
   for (const std::int64_t hole : h) x += eps[static_cast<std::size_t>(hole)];
@@ -81,7 +81,7 @@ double ReferenceDerivatives::inverse(const Triple& p, const Triple& h) const {
   return 1.0 / x;
 }
 
-void ReferenceDerivatives::add_denominator(const Triple& p, const Triple& h, double energy) {
+void ReferenceDerivatives::add_denominator(const OrbitalTriple& p, const OrbitalTriple& h, double energy) {
   const double of_x = -energy * inverse(p, h);
   for (const std::int64_t hole : h) of_energies_[static_cast<std::size_t>(hole)] += of_x;
   for (const std::int64_t particle : p) of_energies_[static_cast<std::size_t>(particle)] -= of_x;
@@ -89,7 +89,7 @@ void ReferenceDerivatives::add_denominator(const Triple& p, const Triple& h, dou
 }
 
 // E = f (D_left + S_left) D_right with f = weight / x.
-void ReferenceDerivatives::add_spin_orbital(const Task& task, const Triple& p, const Triple& h) {
+void ReferenceDerivatives::add_spin_orbital(const Task& task, const OrbitalTriple& p, const OrbitalTriple& h) {
   Operands& l = left();
   double v_left = 0.0, d_right = 0.0;
   spin_orbital_products(l.numbers, p, h, sum_products(v_left, l.numbers));
@@ -104,14 +104,14 @@ void ReferenceDerivatives::add_spin_orbital(const Task& task, const Triple& p, c
 
 // E = f N(W_left + S_left, W_right) with a bilinear numerator N, so its derivative by an order of the particles is N of
 // the unit vector of this order.
-void ReferenceDerivatives::add_adapted(const Task& task, const Triple& p, const Triple& h) {
+void ReferenceDerivatives::add_adapted(const Task& task, const OrbitalTriple& p, const OrbitalTriple& h) {
   Operands& l = left();
   const Spatial of{right_.numbers.holes, tiles_.orbitals(OrbitalClass::hole_alpha),
                    tiles_.orbitals(OrbitalClass::particle_alpha)};
-  const auto in_order = [&](int a, int b, int c) { return Triple{pick(p, a), pick(p, b), pick(p, c)}; };
+  const auto in_order = [&](int a, int b, int c) { return OrbitalTriple{pick(p, a), pick(p, b), pick(p, c)}; };
   Orders v_left, w_right;
   six_orders([&](int a, int b, int c) {
-    const Triple order = in_order(a, b, c);
+    const OrbitalTriple order = in_order(a, b, c);
     double &v = v_left.of[a][b][c], &w = w_right.of[a][b][c];
     adapted_products(of, order, h, sum_products(v, l.numbers));
     adapted_products(l.numbers, of, sets_, order, h, sum_products(v, l.numbers));
@@ -119,7 +119,7 @@ void ReferenceDerivatives::add_adapted(const Task& task, const Triple& p, const 
   });
   const double f = task.weight * inverse(p, h);
   six_orders([&](int a, int b, int c) {
-    const Triple order = in_order(a, b, c);
+    const OrbitalTriple order = in_order(a, b, c);
     Orders unit;
     unit.of[a][b][c] = 1.0;
     const double left_seed = f * numerator_of_all_spins(unit, w_right),
@@ -132,7 +132,7 @@ void ReferenceDerivatives::add_adapted(const Task& task, const Triple& p, const 
 }
 
 void ReferenceDerivatives::add(const Task& task) {
-  for_each_element(tiles_, task, [&](const Triple& p, const Triple& h) {
+  for_each_element(tiles_, task, [&](const OrbitalTriple& p, const OrbitalTriple& h) {
     if (is_left_out(problem_.formulation, p, h)) return;
     if (problem_.formulation == SpinFormulation::spin_adapted) {
       add_adapted(task, p, h);

@@ -44,12 +44,12 @@ class ReferenceDerivatives {
   struct Operands {
     ReferenceTensors numbers, derivatives;
   };
-  void add_spin_orbital(const Task& task, const Triple& p, const Triple& h);
-  void add_adapted(const Task& task, const Triple& p, const Triple& h);
+  void add_spin_orbital(const Task& task, const OrbitalTriple& p, const OrbitalTriple& h);
+  void add_adapted(const Task& task, const OrbitalTriple& p, const OrbitalTriple& h);
   /// Returns 1/x of an element.
-  double inverse(const Triple& p, const Triple& h) const;
+  double inverse(const OrbitalTriple& p, const OrbitalTriple& h) const;
   /// Adds the derivatives by the orbitals of an element. `energy`: its contribution to E(T).
-  void add_denominator(const Triple& p, const Triple& h, double energy);
+  void add_denominator(const OrbitalTriple& p, const OrbitalTriple& h, double energy);
   Operands& left() { return problem_.two_sided() ? left_ : right_; }
 
   Problem problem_;

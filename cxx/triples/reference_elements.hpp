@@ -14,9 +14,9 @@
 /// their sum is D, W or S.
 namespace trifuse {
 
-using Triple = std::array<std::int64_t, 3>;  ///< orbitals a, b, c or i, j, k
+using OrbitalTriple = std::array<std::int64_t, 3>;  ///< orbitals a, b, c or i, j, k
 
-inline std::int64_t pick(const Triple& x, int position) {
+inline std::int64_t pick(const OrbitalTriple& x, int position) {
   return x[static_cast<std::size_t>(position)];
 }
 
@@ -37,7 +37,7 @@ struct NumberOv {
 
 /// Lists the products of D of one element in the spin-orbital formulation, term by term.
 template <typename Visit>
-void spin_orbital_products(const ReferenceTensors& x, const Triple& p, const Triple& h, Visit visit) {
+void spin_orbital_products(const ReferenceTensors& x, const OrbitalTriple& p, const OrbitalTriple& h, Visit visit) {
   using R = ReferenceTensors;
   for (const Term& term : terms) {
     const auto pp = others(term.particle), hh = others(term.hole);
@@ -56,8 +56,8 @@ void spin_orbital_products(const ReferenceTensors& x, const Triple& p, const Tri
 
 /// Lists the products of the disconnected triples of sets.
 template <typename Visit>
-void spin_orbital_products(const ReferenceTensors& x, std::span<const DisconnectedSet> sets, const Triple& p,
-                           const Triple& h, Visit visit) {
+void spin_orbital_products(const ReferenceTensors& x, std::span<const DisconnectedSet> sets, const OrbitalTriple& p,
+                           const OrbitalTriple& h, Visit visit) {
   using R = ReferenceTensors;
   for (const Term& term : terms) {
     if (term.kind != TermKind::singles) continue;
@@ -94,7 +94,7 @@ struct Spatial {
 
 /// Lists the products of W_ijk^abc of one element: `p` = {a, b, c}, `h` = {i, j, k}.
 template <typename Visit>
-void adapted_products(const Spatial& of, const Triple& p, const Triple& h, Visit visit) {
+void adapted_products(const Spatial& of, const OrbitalTriple& p, const OrbitalTriple& h, Visit visit) {
   static constexpr int permutations[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   for (const auto& q : permutations) {
     const std::int64_t a = pick(p, q[0]), b = pick(p, q[1]), c = pick(p, q[2]);
@@ -108,7 +108,7 @@ void adapted_products(const Spatial& of, const Triple& p, const Triple& h, Visit
 /// Lists the products of the disconnected triples of sets of one element, S_ijk^abc.
 template <typename Visit>
 void adapted_products(const ReferenceTensors& x, const Spatial& of, std::span<const DisconnectedSet> sets,
-                      const Triple& p, const Triple& h, Visit visit) {
+                      const OrbitalTriple& p, const OrbitalTriple& h, Visit visit) {
   for (std::size_t factor = 0; factor < 3; ++factor) {
     const auto [x1, x2] = others(static_cast<int>(factor));
     const auto q1 = static_cast<std::size_t>(x1), q2 = static_cast<std::size_t>(x2);
@@ -161,7 +161,7 @@ inline double numerator_of_all_spins(const Orders& v, const Orders& w) {
 }
 
 /// Returns true if executors leave out an element: it is zero by antisymmetry, and its denominator has no meaning.
-inline bool is_left_out(SpinFormulation formulation, const Triple& p, const Triple& h) {
+inline bool is_left_out(SpinFormulation formulation, const OrbitalTriple& p, const OrbitalTriple& h) {
   if (formulation == SpinFormulation::spin_adapted)
     return (p[0] == p[1] && p[1] == p[2]) || (h[0] == h[1] && h[1] == h[2]);
   return p[0] == p[1] || p[1] == p[2] || p[0] == p[2] || h[0] == h[1] || h[1] == h[2] || h[0] == h[2];
@@ -182,7 +182,7 @@ void for_each_element(const TileSpace& tiles, const Task& task, Visit visit) {
       for (std::int64_t c = box[2][0]; c < box[2][1]; ++c)
         for (std::int64_t i = box[3][0]; i < box[3][1]; ++i)
           for (std::int64_t j = box[4][0]; j < box[4][1]; ++j)
-            for (std::int64_t k = box[5][0]; k < box[5][1]; ++k) visit(Triple{a, b, c}, Triple{i, j, k});
+            for (std::int64_t k = box[5][0]; k < box[5][1]; ++k) visit(OrbitalTriple{a, b, c}, OrbitalTriple{i, j, k});
 }
 
 }
