@@ -48,21 +48,48 @@ class SeedImages {
       const std::uint32_t place[2] = {
           atom + static_cast<unsigned>(seed_place(select(hole, h0), select(hole, h1), select(hole, h2), odd)),
           atom + static_cast<unsigned>(seed_place(select(upper, h0), select(upper, h1), select(upper, h2), odd))};
+      // Only spin-orbital seeds, of which a task has one target, change their sign.
+      const auto value = [&](int half, int source) {
+        const double x = seed[half].of[source];
+        return targets == 1 && image.is_negative() ? -x : x;
+      };
+      const auto put = [&](int target, double of_first, double of_second) {
+        double* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target)) * stride_;
+        if (has_seeds[0]) __stcs(to + place[0], of_first);
+        if (has_seeds[1]) __stcs(to + place[1], of_second);
+      };
+      const int only = first_with_seeds(image);
+      if (targets > 1 && has_only(image, only)) {  // where all tiles of holes are equal
+        double first = value(0, 0), second = value(1, 0);
+#pragma unroll
+        for (int source = 1; source < targets; ++source) {
+          first = only == source ? value(0, source) : first;
+          second = only == source ? value(1, source) : second;
+        }
+        put(image.target(only), first, second);
+        continue;
+      }
 #pragma unroll
       for (int source = 0; source < targets; ++source) {
         const int target = image.target(source);
-        double* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target)) * stride_;
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          // Only spin-orbital seeds, of which a task has one target, change their sign.
-          const double value = targets == 1 && image.is_negative() ? -seed[half].of[source] : seed[half].of[source];
-          if (has_seeds[half] && target != SeedImage::none) __stcs(to + place[half], value);
-        }
+        if (target != SeedImage::none) put(target, value(0, source), value(1, source));
       }
     }
   }
 
  private:
+  /// Returns three bits for each target of an element, which are zero if it has no seeds.
+  static __device__ __forceinline__ unsigned some_targets(const SeedImage& image) {
+    static_assert(SeedImage::none == 7);
+    return ~image.bits & 0x3ffff;
+  }
+  static __device__ __forceinline__ int first_with_seeds(const SeedImage& image) {
+    return (__ffs(static_cast<int>(some_targets(image))) - 1) / 3;
+  }
+  /// Returns true if no other target than `source` has seeds.
+  static __device__ __forceinline__ bool has_only(const SeedImage& image, int source) {
+    return (some_targets(image) & ~(7u << (3 * source))) == 0;
+  }
   static __device__ __forceinline__ int select(const int (&x)[3], int q) {
     return q == 0 ? x[0] : q == 1 ? x[1] : x[2];
   }
