@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "cxx/cpu/scatter.hpp"
 #include "cxx/triples/quotient.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -24,19 +25,15 @@ struct SinglesTerm {
   const double* vvoo;             ///< block vvoo[h',h'',p',p''] on the term's tiles
 };
 
-/// Returns the length in memory of a row of `n` consecutive c, a multiple of a full vector of 8 doubles. Elements `n`,
-/// `n` + 1, ... of a row are zero in targets. In other arrays they may be any readable numbers.
-constexpr std::int64_t row_length(std::int64_t n) {
-  return (n + 7) / 8 * 8;
-}
-
 /// The triples of a left side of a task.
 struct LeftTriples {
   std::array<const double*, 6> d{};  ///< targets
   std::vector<SinglesTerm> singles;  ///< terms of S
 };
 
-/// A task whose connected triples are complete. A target is an array [i,j,k,a,b,c] whose rows of c have padded length.
+/// A task whose connected triples are complete. A target is an array [i,j,k,a,b,c] whose rows of c have padded length,
+/// see row_length(). The elements behind the end of a row are zero in targets. In other arrays they may be any readable
+/// numbers.
 struct EnergyInput {
   int targets = 1;  ///< 1 (spin-orbital) or 6 (spin-adapted)
   int left_sides = 1;

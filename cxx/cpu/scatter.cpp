@@ -71,6 +71,49 @@ TRIFUSE_ALWAYS_INLINE void scatter_as(const double* source, const Six& n, const 
   transposed<assign>(source, n, from, to, fast, sign, target);
 }
 
+/// Copies the parts of rows that begin at x_0 = `begin`, `length` elements of the target, of which the source has
+/// `count`.
+template <bool assign, int length>
+TRIFUSE_ALWAYS_INLINE void part_of_rows(const double* source, const Six& n, const Six& from, const Six& to, double sign,
+                                        std::int64_t begin, std::int64_t count, double* target) {
+  for (std::int64_t x5 = 0; x5 < n[5]; ++x5)
+    for (std::int64_t x4 = 0; x4 < n[4]; ++x4)
+      for (std::int64_t x3 = 0; x3 < n[3]; ++x3)
+        for (std::int64_t x2 = 0; x2 < n[2]; ++x2) {
+          const double* s = source + begin + x2 * from[2] + x3 * from[3] + x4 * from[4] + x5 * from[5];
+          double* t = target + begin + x2 * to[2] + x3 * to[3] + x4 * to[4] + x5 * to[5];
+          for (std::int64_t x1 = 0; x1 < n[1]; ++x1, s += from[1], t += to[1]) {
+            const double* __restrict row = s;
+            double* __restrict target_row = t;
+#pragma omp simd
+            for (int x = 0; x < length; ++x) put<assign>(target_row[x], x < count ? sign * row[x] : 0.0);
+          }
+        }
+}
+
+template <bool assign>
+TRIFUSE_ALWAYS_INLINE void padded_rows(const double* source, const Six& n, const Six& from, const Six& to, double sign,
+                                       double* target) {
+  constexpr int longest = 16, vector = 8;
+  const std::int64_t row = row_length(n[0]);
+  std::int64_t x = 0;
+  for (; x + longest <= row; x += longest) {
+    part_of_rows<assign, longest>(source, n, from, to, sign, x, n[0] - x, target);
+  }
+  if (x < row) part_of_rows<assign, vector>(source, n, from, to, sign, x, n[0] - x, target);
+}
+
+TRIFUSE_VECTOR_CLONES
+void add_padded_rows(const double* source, const Six& n, const Six& from, const Six& to, double sign, double* target) {
+  padded_rows<false>(source, n, from, to, sign, target);
+}
+
+TRIFUSE_VECTOR_CLONES
+void write_padded_rows(const double* source, const Six& n, const Six& from, const Six& to, double sign,
+                       double* target) {
+  padded_rows<true>(source, n, from, to, sign, target);
+}
+
 TRIFUSE_VECTOR_CLONES
 void add(const double* source, const Six& n, const Six& from, const Six& to, double sign, double* target) {
   scatter_as<false>(source, n, from, to, sign, target);
@@ -89,6 +132,15 @@ void scatter(const double* source, const Six& extent, const Six& from, const Six
     write(source, extent, from, to, sign, target);
   } else {
     add(source, extent, from, to, sign, target);
+  }
+}
+
+void scatter_padded_rows(const double* source, const Six& extent, const Six& from, const Six& to, double sign,
+                         bool assign, double* target) {
+  if (assign) {
+    write_padded_rows(source, extent, from, to, sign, target);
+  } else {
+    add_padded_rows(source, extent, from, to, sign, target);
   }
 }
 

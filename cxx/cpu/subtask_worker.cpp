@@ -12,6 +12,9 @@ namespace trifuse {
 
 namespace {
 
+/// Number of elements of a product that stay in the cache of a core until they are added to targets.
+constexpr std::int64_t doubles_of_part = 65536;
+
 /// Returns the size of one target, doubles.
 std::size_t target_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
@@ -130,14 +133,7 @@ void SubtaskWorker::build_targets(Side side) {
   for (const Product& product : contractions_.products) multiply(product, side);
   for (int t = 0; t < contractions_.targets; ++t) {
     // If spin or symmetry forbid all products of a target, D is zero, but S may not be zero.
-    const bool equivalent =
-        std::any_of(contractions_.equivalent_targets.begin(), contractions_.equivalent_targets.end(),
-                    [&](const EquivalentTarget& x) { return x.target == t; });
-    const bool empty = !equivalent && !written_[static_cast<std::size_t>(t)];
-    const std::int64_t row = stride_[1], from = empty ? 0 : extent_[2];
-    if (from == row) continue;
-    for (std::int64_t r = 0; r < rows_; ++r)
-      std::fill(target(t, side) + r * row + from, target(t, side) + (r + 1) * row, 0.0);
+    if (!written_[static_cast<std::size_t>(t)]) std::fill_n(target(t, side), rows_ * stride_[1], 0.0);
   }
   for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
 }
@@ -157,20 +153,61 @@ void SubtaskWorker::round_target(double* target) {
   }
 }
 
+bool SubtaskWorker::may_add_parts(const Product& product) const {
+  std::array<int, 6> destinations{};
+  return precision_ == Precision::fp64 &&
+         std::all_of(product.destinations.begin(), product.destinations.end(), [&](const Destination& x) {
+           const auto at = static_cast<std::size_t>(x.target);
+           return ++destinations[at] == 1 || written_[at];
+         });
+}
+
 void SubtaskWorker::multiply(const Product& product, Side side) {
   const std::optional<OrderedProduct> found = products_.find(product, side);
   if (!found) return;
-  operations_ +=
-      2.0 * static_cast<double>(found->m) * static_cast<double>(found->n) * static_cast<double>(found->contracted);
-  multiply_panels(found->m, found->n, found->contracted, found->a, found->a_stride, found->b, found->b_stride,
-                  product_.data());
-  for (const Destination& destination : product.destinations) {
-    const Six n = found->in_order(destination, extent_);
-    bool& written = written_[static_cast<std::size_t>(destination.target)];
-    scatter(product_.data(), n, dense_strides(n), found->in_order(destination, stride_), destination.sign, !written,
-            target(destination.target, side));
-    if (precision_ == Precision::mixed) round_target(target(destination.target, side));
-    written = true;
+  const auto [m, n, k] = std::array{found->m, found->n, found->contracted};
+  operations_ += 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  // A part is one value or more of the slowest index of the larger panel.
+  const bool of_b = n > m;
+  const std::size_t slow = of_b ? 5 : 2;
+  const std::int64_t count = found->in_order(product.destinations.front(), extent_)[slow];
+  const std::int64_t step =
+      may_add_parts(product) ? std::clamp<std::int64_t>(doubles_of_part * count / (m * n), 1, count) : count;
+  for (std::int64_t begin = 0; begin < count; begin += step) {
+    const std::int64_t values = std::min(step, count - begin);
+    const std::int64_t first = (of_b ? n : m) / count * begin, rows = (of_b ? n : m) / count * values;
+    if (of_b) {
+      multiply_panels(m, rows, k, found->a, found->a_stride, found->b + first * found->b_stride, found->b_stride,
+                      product_.data());
+    } else {
+      multiply_panels(rows, n, k, found->a + first * found->a_stride, found->a_stride, found->b, found->b_stride,
+                      product_.data());
+    }
+    for (const Destination& destination : product.destinations) {
+      Six extent = found->in_order(destination, extent_);
+      extent[slow] = values;
+      const Six to = found->in_order(destination, stride_);
+      bool& written = written_[static_cast<std::size_t>(destination.target)];
+      double* const whole = target(destination.target, side);
+      if (to[0] == 1) {
+        scatter_padded_rows(product_.data(), extent, dense_strides(extent), to, destination.sign, !written,
+                            whole + begin * to[slow]);
+      } else {
+        if (!written && begin == 0) clear_padding(whole);
+        scatter(product_.data(), extent, dense_strides(extent), to, destination.sign, !written,
+                whole + begin * to[slow]);
+      }
+      if (precision_ == Precision::mixed) round_target(whole);
+      if (begin + values == count) written = true;
+    }
+  }
+}
+
+void SubtaskWorker::clear_padding(double* target) {
+  const std::int64_t row = stride_[1];
+  if (extent_[2] == row) return;
+  for (std::int64_t r = 0; r < rows_; ++r) {
+    for (std::int64_t c = extent_[2]; c < row; ++c) target[r * row + c] = 0.0;
   }
 }
 
@@ -184,6 +221,7 @@ void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, S
     from[q] = stride_[storage_order[q]];
     to[q] = stride_[equivalent.slot[storage_order[q]]];
   }
+  clear_padding(target(equivalent.target, side));
   scatter(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
 }
 

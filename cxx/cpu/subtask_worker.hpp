@@ -54,8 +54,13 @@ class SubtaskWorker {
                        const double* b, std::int64_t ldb, double* c);
   /// Rounds a target to the format of the sums in the GPU kernels of mixed precision.
   void round_target(double* target);
-  /// Computes a product and adds it to its targets.
+  /// Returns true if parts of a product may be added to its targets before the others are computed. They may not if
+  /// several destinations write the same target first, or if products are emulated, which scales whole panels.
+  bool may_add_parts(const Product& product) const;
+  /// Computes a product and adds it to its targets, in parts that stay in the cache of a core.
   void multiply(const Product& product, Side side);
+  /// Makes the elements behind the ends of a target's rows zero.
+  void clear_padding(double* target);
   void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
   /// Fills the terms of S and of C3 in `input_`. The vvoo blocks stay in memory until `vvoo_blocks_` is cleared.
   void resolve_singles(const Task& task);

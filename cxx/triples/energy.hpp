@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "cxx/base/vector_clones.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -65,7 +66,7 @@ using SixTargets = SixTargetsOf<double>;
 /// Returns M x with the symmetric matrix M of the closed-shell energy: element s of M x is 3 x_s + P_own - 2 P_other.
 /// P_own is the sum of x over the assignments of the same parity as s, P_other the sum over the other assignments.
 template <typename Number>
-constexpr SixTargetsOf<Number> times_metric(const SixTargetsOf<Number>& x) {
+TRIFUSE_ALWAYS_INLINE constexpr SixTargetsOf<Number> times_metric(const SixTargetsOf<Number>& x) {
   constexpr Number two = 2, three = 3;
   const Number even = x.even() - two * x.odd();
   const Number odd = x.odd() - two * x.even();
@@ -80,10 +81,12 @@ constexpr SixTargetsOf<Number> times_metric(const SixTargetsOf<Number>& x) {
 /// where the sum goes over all orders of abc and of ijk. If W_s is W of assignment s, this is 2 sum_s V_s (M W)_s / x.
 /// The aaa part follows from the antisymmetrised amplitude W_0 + W_1 + W_2 - W_3 - W_4 - W_5. The bbb part equals it,
 /// and the same-spin results contain both.
+///
+/// CPU cores call this function in loops over vectors of elements, which a call that is not inlined would prevent.
 template <typename Number>
-constexpr NumeratorsOf<Number> spin_adapted_numerators_of(const SixTargetsOf<Number>& d_left,
-                                                          const SixTargetsOf<Number>& s_left,
-                                                          const SixTargetsOf<Number>& d_right) {
+TRIFUSE_ALWAYS_INLINE constexpr NumeratorsOf<Number> spin_adapted_numerators_of(const SixTargetsOf<Number>& d_left,
+                                                                                const SixTargetsOf<Number>& s_left,
+                                                                                const SixTargetsOf<Number>& d_right) {
   constexpr Number two = 2;
   const SixTargetsOf<Number> weight = times_metric(d_right);
   const auto times_weight = [&](const SixTargetsOf<Number>& x) {
@@ -97,8 +100,8 @@ constexpr NumeratorsOf<Number> spin_adapted_numerators_of(const SixTargetsOf<Num
   return {{two * e_bracket_t, two * (e_bracket_t + singles)},
           {two * same_left * same_right, two * (same_left + same_singles) * same_right}};
 }
-constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const SixTargets& s_left,
-                                             const SixTargets& d_right) {
+TRIFUSE_ALWAYS_INLINE constexpr Numerators spin_adapted_numerators(const SixTargets& d_left, const SixTargets& s_left,
+                                                                   const SixTargets& d_right) {
   return spin_adapted_numerators_of(d_left, s_left, d_right);
 }
 
