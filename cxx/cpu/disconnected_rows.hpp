@@ -67,20 +67,49 @@ TRIFUSE_ALWAYS_INLINE void resolve(const std::vector<SinglesTerm>& singles, cons
   }
 }
 
+/// A term for one row: `factor` times a vector over c.
+struct RowTerm {
+  double factor;
+  const double* vector;
+};
+
+TRIFUSE_ALWAYS_INLINE RowTerm term_of_row(const ResolvedTerm& term, const Indices& x) {
+  const double* vvoo = term.vvoo + term.second_extent * x[static_cast<std::size_t>(term.first)];
+  const bool c_alone = term.particle == 2;
+  const double scale = c_alone ? vvoo[x[static_cast<std::size_t>(term.second)]]
+                               : term.ov_tensor[x[static_cast<std::size_t>(term.particle)]];
+  return {term.sign * scale, (c_alone ? term.ov_tensor : vvoo) + x[2]};
+}
+
 /// Computes the disconnected triples s[target] of all targets for the row of `length` consecutive c that begins at `x`.
+/// Three terms of a target that stand in sequence are summed in registers.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void add_terms(const std::vector<ResolvedTerm>& terms, const Indices& x,
                                      double (&of_targets)[6][length]) {
-  for (int t = 0; t < targets; ++t) std::fill_n(of_targets[t], length, 0.0);
-  for (const ResolvedTerm& term : terms) {
-    const double* vvoo = term.vvoo + term.second_extent * x[static_cast<std::size_t>(term.first)];
-    double* __restrict s = of_targets[term.target];
-    const bool c_alone = term.particle == 2;
-    const double scale = term.sign * (c_alone ? vvoo[x[static_cast<std::size_t>(term.second)]]
-                                              : term.ov_tensor[x[static_cast<std::size_t>(term.particle)]]);
-    const double* __restrict vector = (c_alone ? term.ov_tensor : vvoo) + x[2];
-#pragma omp simd
-    for (int c = 0; c < length; ++c) s[c] += scale * vector[c];
+  bool begun[targets]{};
+  const ResolvedTerm* term = terms.data();
+  const ResolvedTerm* const end = term + terms.size();
+  while (term != end) {
+    double* __restrict s = of_targets[term->target];
+    bool& add = begun[term->target];
+    const RowTerm one = term_of_row(term[0], x);
+    if (!add && end - term >= 3 && term[1].target == term->target && term[2].target == term->target) {
+      const RowTerm two = term_of_row(term[1], x), three = term_of_row(term[2], x);
+#pragma omp simd simdlen(8)
+      for (int c = 0; c < length; ++c) {
+        s[c] = one.factor * one.vector[c] + two.factor * two.vector[c] + three.factor * three.vector[c];
+      }
+      term += 3;
+    } else {
+      if (!add) std::fill_n(s, length, 0.0);
+#pragma omp simd simdlen(8)
+      for (int c = 0; c < length; ++c) s[c] += one.factor * one.vector[c];
+      ++term;
+    }
+    add = true;
+  }
+  for (int t = 0; t < targets; ++t) {
+    if (!begun[t]) std::fill_n(of_targets[t], length, 0.0);
   }
 }
 

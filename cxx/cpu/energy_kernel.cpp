@@ -28,7 +28,7 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ro
   if constexpr (targets == 1) {
     const double* __restrict left = in.left[0].d[0] + at;
     const double* __restrict right = in.d_right[0] + at;
-#pragma omp simd
+#pragma omp simd simdlen(8)
     for (int c = 0; c < length; ++c) {
       const Energies n = spin_orbital_energies(left[c] * right[c], s[0][c] * right[c]);
       row.e_bracket_t[c] = n.e_bracket_t;
@@ -39,7 +39,7 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ro
                  *l3 = in.left[0].d[3] + at, *l4 = in.left[0].d[4] + at, *l5 = in.left[0].d[5] + at;
     const double *r0 = in.d_right[0] + at, *r1 = in.d_right[1] + at, *r2 = in.d_right[2] + at, *r3 = in.d_right[3] + at,
                  *r4 = in.d_right[4] + at, *r5 = in.d_right[5] + at;
-#pragma omp simd
+#pragma omp simd simdlen(8)
     for (int c = 0; c < length; ++c) {
       const Numerators n = spin_adapted_numerators({l0[c], l1[c], l2[c], l3[c], l4[c], l5[c]},
                                                    {s[0][c], s[1][c], s[2][c], s[3][c], s[4][c], s[5][c]},
@@ -57,7 +57,7 @@ template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double* __restrict eps_c, double rest,
                                   TaskEnergy& energy) {
   double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
-#pragma omp simd reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
+#pragma omp simd simdlen(8) reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
   for (int c = 0; c < length; ++c) {
     // A denominator can be zero only if the numerator is zero: other input is refused before a run begins. A
     // denominator of zero becomes infinite, which prevents 0/0.

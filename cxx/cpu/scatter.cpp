@@ -85,7 +85,7 @@ TRIFUSE_ALWAYS_INLINE void part_of_rows(const double* source, const Six& n, cons
           for (std::int64_t x1 = 0; x1 < n[1]; ++x1, s += from[1], t += to[1]) {
             const double* __restrict row = s;
             double* __restrict target_row = t;
-#pragma omp simd
+#pragma omp simd simdlen(8)
             for (int x = 0; x < length; ++x) put<assign>(target_row[x], x < count ? sign * row[x] : 0.0);
           }
         }

@@ -35,9 +35,8 @@ constexpr std::int64_t row_length(std::int64_t n) {
   return (n + 7) / 8 * 8;
 }
 
-/// Does the same for a target with to_0 = 1 whose rows of x_0 have row_length(extent_0) doubles, and makes the elements
-/// behind x_0 = extent_0 zero: with `assign` it writes zeros, else it adds zero to them. Full vectors are faster than
-/// rows of any length. May read up to 7 doubles behind each row of the source.
+/// Does the same for a target with to_0 = 1 whose rows of x_0 have row_length(extent_0) doubles. Full vectors make it
+/// faster. With `assign` it makes the elements of a row behind x_0 = extent_0 zero, else it adds zero to them.
 void scatter_padded_rows(const double* source, const Six& extent, const Six& from, const Six& to, double sign,
                          bool assign, double* target);
 

@@ -95,5 +95,25 @@ TEST(Scatter, ReadsASourceWithGaps) {
   EXPECT_EQ(found.target, expected.target);
 }
 
+TEST(Scatter, PadsRowsWithZeros) {
+  for (const std::int64_t length : {1, 7, 8, 15, 16, 17, 30}) {
+    const Six extent = {length, 2, 3, 1, 2, 2}, from = dense_strides(extent);
+    Six padded = extent;
+    padded[0] = row_length(length);
+    const Six to = permuted_strides(padded, {0, 2, 1, 5, 3, 4}, 0);
+    for (const bool assign : {true, false}) {
+      Arrays found = make_arrays(padded, 0), expected = found;
+      for (std::int64_t c = 0; c < static_cast<std::int64_t>(found.target.size()); ++c) {
+        const bool behind = c % padded[0] >= length;
+        if (behind) expected.target[static_cast<std::size_t>(c)] = 0.0;
+        if (behind && !assign) found.target[static_cast<std::size_t>(c)] = 0.0;
+      }
+      scatter_padded_rows(found.source.data(), extent, from, to, -1.0, assign, found.target.data());
+      plain_loop(expected.source.data(), extent, from, to, -1.0, assign, expected.target.data());
+      ASSERT_EQ(found.target, expected.target) << "rows of " << length;
+    }
+  }
+}
+
 }
 }
