@@ -137,10 +137,19 @@ void scatter(const double* source, const Six& extent, const Six& from, const Six
 
 void scatter_padded_rows(const double* source, const Six& extent, const Six& from, const Six& to, double sign,
                          bool assign, double* target) {
+  // The loops follow the memory of the target, because the source is the part of a product that is still in the cache.
+  std::array<std::size_t, 6> order = {0, 1, 2, 3, 4, 5};
+  std::sort(order.begin() + 1, order.end(), [&](std::size_t x, std::size_t y) { return to[x] < to[y]; });
+  Six n{}, step{}, target_step{};
+  for (std::size_t d = 0; d < 6; ++d) {
+    n[d] = extent[order[d]];
+    step[d] = from[order[d]];
+    target_step[d] = to[order[d]];
+  }
   if (assign) {
-    write_padded_rows(source, extent, from, to, sign, target);
+    write_padded_rows(source, n, step, target_step, sign, target);
   } else {
-    add_padded_rows(source, extent, from, to, sign, target);
+    add_padded_rows(source, n, step, target_step, sign, target);
   }
 }
 
