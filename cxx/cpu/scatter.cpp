@@ -49,11 +49,22 @@ TRIFUSE_ALWAYS_INLINE void transposed(const double* source, const Six& n, const 
           const double* s = source + t * from[rest[0]] + u * from[rest[1]] + v * from[rest[2]] + w * from[rest[3]];
           double* d = target + t * to[rest[0]] + u * to[rest[1]] + v * to[rest[2]] + w * to[rest[3]];
           for (std::int64_t x0 = 0; x0 < n[0]; x0 += edge)
-            for (std::int64_t y0 = 0; y0 < n[fast]; y0 += edge)
-              for (std::int64_t x = x0; x < std::min(x0 + edge, n[0]); ++x)
-                for (std::int64_t y = y0; y < std::min(y0 + edge, n[fast]); ++y) {
-                  put<assign>(d[x * to[0] + y * to[fast]], sign * s[x + y * from[fast]]);
+            for (std::int64_t y0 = 0; y0 < n[fast]; y0 += edge) {
+              const double* const from_here = s + x0 + y0 * from[fast];
+              double* const to_here = d + x0 * to[0] + y0 * to[fast];
+              if (x0 + edge <= n[0] && y0 + edge <= n[fast] && to[fast] == 1) {
+                for (std::int64_t x = 0; x < edge; ++x)
+#pragma omp simd simdlen(8)
+                  for (std::int64_t y = 0; y < edge; ++y) {
+                    put<assign>(to_here[x * to[0] + y], sign * from_here[x + y * from[fast]]);
+                  }
+                continue;
+              }
+              for (std::int64_t x = 0; x < std::min(edge, n[0] - x0); ++x)
+                for (std::int64_t y = 0; y < std::min(edge, n[fast] - y0); ++y) {
+                  put<assign>(to_here[x * to[0] + y * to[fast]], sign * from_here[x + y * from[fast]]);
                 }
+            }
         }
 }
 

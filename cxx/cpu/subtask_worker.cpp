@@ -21,6 +21,12 @@ std::size_t target_doubles(const TileSpace& space) {
   return static_cast<std::size_t>(h * h * h * p * p * row_length(p));
 }
 
+/// Writes or adds to a target. If c is not the fastest index of the source, elements behind the ends of rows stay.
+void put_into_target(const double* source, const Six& extent, const Six& from, const Six& to, double sign, bool assign,
+                     double* target) {
+  (to[0] == 1 ? scatter_padded_rows : scatter)(source, extent, from, to, sign, assign, target);
+}
+
 /// Returns the size of one vvoo block and of the margin that may be read behind it, doubles.
 std::size_t vvoo_block_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
@@ -189,14 +195,9 @@ void SubtaskWorker::multiply(const Product& product, Side side) {
       const Six to = found->in_order(destination, stride_);
       bool& written = written_[static_cast<std::size_t>(destination.target)];
       double* const whole = target(destination.target, side);
-      if (to[0] == 1) {
-        scatter_padded_rows(product_.data(), extent, dense_strides(extent), to, destination.sign, !written,
-                            whole + begin * to[slow]);
-      } else {
-        if (!written && begin == 0) clear_padding(whole);
-        scatter(product_.data(), extent, dense_strides(extent), to, destination.sign, !written,
-                whole + begin * to[slow]);
-      }
+      if (to[0] != 1 && !written && begin == 0) clear_padding(whole);
+      put_into_target(product_.data(), extent, dense_strides(extent), to, destination.sign, !written,
+                      whole + begin * to[slow]);
       if (precision_ == Precision::mixed) round_target(whole);
       if (begin + values == count) written = true;
     }
@@ -221,8 +222,8 @@ void SubtaskWorker::copy_equivalent_target(const EquivalentTarget& equivalent, S
     from[q] = stride_[storage_order[q]];
     to[q] = stride_[equivalent.slot[storage_order[q]]];
   }
-  clear_padding(target(equivalent.target, side));
-  scatter(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
+  if (to[0] != 1) clear_padding(target(equivalent.target, side));
+  put_into_target(target(equivalent.source, side), n, from, to, 1.0, true, target(equivalent.target, side));
 }
 
 void SubtaskWorker::resolve_singles(const Task& task) {
