@@ -22,10 +22,11 @@ import tempfile
 import time
 
 MOLECULES = {  # name: geometry (angstrom), frozen orbitals
-    "glycine": ("""N -1.905 -0.113 0.000; C -0.741 0.745 0.000; C 0.553 -0.053 0.000; O 0.639 -1.249 0.000; O 1.625 0.769 0.000;
-                   H -1.900 -0.733 0.807; H -1.900 -0.733 -0.807; H -0.747 1.404 0.877; H -0.747 1.404 -0.877; H 2.412 0.206 0.000""", 5),
-    "formamide": ("""C 0.000 0.420 0.000; O 1.196 0.238 0.000; N -0.938 -0.563 0.000; H -0.446 1.432 0.000; H -0.642 -1.527 0.000;
-                     H -1.924 -0.345 0.000""", 3),
+    "glycine": ("""N -1.905 -0.113  0.000; C -0.741  0.745  0.000; C  0.553 -0.053  0.000; O  0.639 -1.249  0.000
+                   O  1.625  0.769  0.000; H -1.900 -0.733  0.807; H -1.900 -0.733 -0.807; H -0.747  1.404  0.877
+                   H -0.747  1.404 -0.877; H  2.412  0.206  0.000""", 5),
+    "formamide": ("""C  0.000  0.420  0.000; O  1.196  0.238  0.000; N -0.938 -0.563  0.000; H -0.446  1.432  0.000
+                     H -0.642 -1.527  0.000; H -1.924 -0.345  0.000""", 3),
     "formaldehyde": ("O 0 0 0.676; C 0 0 -0.530; H 0 0.937 -1.118; H 0 -0.937 -1.118", 2),
     "water": ("O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587", 1),
 }
@@ -169,7 +170,8 @@ class Comparison:
 
 def in_words(report):
     def line(what, blas, series):
-        return f"{what:24}{blas:36}" + "".join(f"{statistics.median(x[kind] for x in series):11.2f}" for kind in ("wall", "processor"))
+        medians = (statistics.median(x[kind] for x in series) for kind in ("wall", "processor"))
+        return f"{what:24}{blas:36}" + "".join(f"{seconds:11.2f}" for seconds in medians)
 
     lines = [f"{'seconds, medians of ' + str(len(report['trifuse']['process'])):60}       wall  processor",
              line("Trifuse, whole process", report["trifuse"]["blas"], report["trifuse"]["process"])]
@@ -177,8 +179,8 @@ def in_words(report):
         lines += [line("PySCF, call of ccsd_t", series["blas"]["name"], series["call"]),
                   line("PySCF, whole process", "", series["process"])]
     for name, ratio in report["ratios"].items():
-        lines.append(f"Trifuse's process is {ratio['wall']:.2f} times as fast as PySCF's call with {report['pyscf'][name]['blas']['name']} "
-                     f"(by processor time: {ratio['processor']:.2f}).")
+        lines.append(f"Trifuse's process is {ratio['wall']:.2f} times as fast as PySCF's call with "
+                     f"{report['pyscf'][name]['blas']['name']} (by processor time: {ratio['processor']:.2f}).")
     return "\n".join(lines)
 
 
@@ -189,7 +191,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--molecule", choices=MOLECULES, default="glycine")
     parser.add_argument("--basis", default="6-311g**")
-    parser.add_argument("--density-fit", action="store_true", help="integrals from the factors of density fitting, for both programs")
+    parser.add_argument("--density-fit", action="store_true", help="integrals by density fitting, for both programs")
     parser.add_argument("--blas", default="libopenblas.so.0", help="OpenBLAS of PySCF's second run (default: the system's)")
     parser.add_argument("--json", help="write a report with all times to this file")
     parser.add_argument("--of-pyscf", metavar="FOLDER", help=argparse.SUPPRESS)
@@ -201,8 +203,8 @@ def main():
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     with tempfile.TemporaryDirectory() as folder:
         occupied, virtual = solve(options, folder)
-        print(f"{options.molecule}, {options.basis}: {occupied} occupied, {virtual} virtual orbitals, {options.threads} threads",
-              flush=True)
+        print(f"{options.molecule}, {options.basis}: {occupied} occupied, {virtual} virtual orbitals, "
+              f"{options.threads} threads", flush=True)
         comparison = Comparison(options, folder)
         comparison.run()
         report = comparison.report(occupied, virtual)
