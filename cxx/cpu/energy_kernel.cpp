@@ -52,34 +52,40 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ro
   }
 }
 
+/// Sums of the energies of one omega2, one for each element of a vector of c. They are added up at the end of the task:
+/// adding up the elements of each row takes as long as its numerators.
+struct VectorSums {
+  static constexpr int length = 8;
+  alignas(64) double e_bracket_t[length]{}, e_paren_t[length]{}, e_bracket_t_same[length]{}, e_paren_t_same[length]{};
+};
+
 /// Adds the energies of a row. `rest`: Delta - 3 omega2 without the orbital energy of c.
 template <int targets, int length>
 TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double* __restrict eps_c, double rest,
-                                  TaskEnergy& energy) {
-  double e_bracket_t = 0.0, e_paren_t = 0.0, e_bracket_t_same = 0.0, e_paren_t_same = 0.0;
-#pragma omp simd simdlen(8) reduction(+ : e_bracket_t, e_paren_t, e_bracket_t_same, e_paren_t_same)
-  for (int c = 0; c < length; ++c) {
-    // A denominator can be zero only if the numerator is zero: other input is refused before a run begins. A
-    // denominator of zero becomes infinite, which prevents 0/0.
-    const double denominator = rest - eps_c[c];
-    const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
-    e_bracket_t += row.e_bracket_t[c] * inverse;
-    e_paren_t += row.e_paren_t[c] * inverse;
-    if constexpr (targets == 6) {
-      e_bracket_t_same += row.e_bracket_t_same[c] * inverse;
-      e_paren_t_same += row.e_paren_t_same[c] * inverse;
+                                  VectorSums& sums) {
+  for (int first = 0; first < length; first += VectorSums::length) {
+#pragma omp simd simdlen(8)
+    for (int x = 0; x < VectorSums::length; ++x) {
+      const int c = first + x;
+      // A denominator can be zero only if the numerator is zero: other input is refused before a run begins. A
+      // denominator of zero becomes infinite, which prevents 0/0.
+      const double denominator = rest - eps_c[c];
+      const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
+      sums.e_bracket_t[x] += row.e_bracket_t[c] * inverse;
+      sums.e_paren_t[x] += row.e_paren_t[c] * inverse;
+      if constexpr (targets == 6) {
+        sums.e_bracket_t_same[x] += row.e_bracket_t_same[c] * inverse;
+        sums.e_paren_t_same[x] += row.e_paren_t_same[c] * inverse;
+      }
     }
   }
-  energy.mixed += {e_bracket_t, e_paren_t};
-  energy.same += {e_bracket_t_same, e_paren_t_same};
 }
 
 /// Sums the energies of one task, see visit_rows().
 template <int targets>
 class EnergyRows {
  public:
-  EnergyRows(const EnergyInput& in, std::span<const double> omega2, std::span<TaskEnergy> energies)
-      : in_(in), omega2_(omega2), energies_(energies) {
+  EnergyRows(const EnergyInput& in, std::span<const double> omega2) : in_(in), omega2_(omega2), sums_(omega2.size()) {
     terms_.reserve(in.left[0].singles.size());
   }
 
@@ -102,14 +108,23 @@ class EnergyRows {
     });
     const double rest = holes_ - in_.eps[0][x[0]] - in_.eps[1][x[1]];
     for (std::size_t w = 0; w < omega2_.size(); ++w)
-      divide<targets>(row, in_.eps[2] + x[2], rest - denominator_shift(omega2_[w]), energies_[w]);
+      divide<targets>(row, in_.eps[2] + x[2], rest - denominator_shift(omega2_[w]), sums_[w]);
   }
   TRIFUSE_ALWAYS_INLINE void end_holes(const Indices& /*x*/) const {}
+  /// Adds the sums of all rows to energies[omega2].
+  TRIFUSE_ALWAYS_INLINE void finish(std::span<TaskEnergy> energies) const {
+    for (std::size_t w = 0; w < sums_.size(); ++w) {
+      for (int c = 0; c < VectorSums::length; ++c) {
+        energies[w].mixed += {sums_[w].e_bracket_t[c], sums_[w].e_paren_t[c]};
+        energies[w].same += {sums_[w].e_bracket_t_same[c], sums_[w].e_paren_t_same[c]};
+      }
+    }
+  }
 
  private:
   const EnergyInput& in_;
   const std::span<const double> omega2_;
-  const std::span<TaskEnergy> energies_;
+  std::vector<VectorSums> sums_;  ///< [omega2]
   std::vector<ResolvedTerm> terms_;
   double holes_ = 0.0;  ///< sum of the orbital energies of i, j, k
 };
@@ -117,8 +132,9 @@ class EnergyRows {
 template <int targets>
 TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const double> omega2,
                                     std::span<TaskEnergy> energies) {
-  EnergyRows<targets> rows(in, omega2, energies);
+  EnergyRows<targets> rows(in, omega2);
   visit_rows<16>(in, rows);
+  rows.finish(energies);
 }
 
 TRIFUSE_VECTOR_CLONES
