@@ -141,6 +141,23 @@ class Papers(unittest.TestCase):
         self.assertEqual([row[0] for row in rows][:2], ["CCSD(T)", "CCSD(2)_T = CR-CC(2,3)_A"])
         self.assertEqual(rows[-1][:1], ["C2H6"])
 
+    def test_what_is_started_for_a_gpu(self):
+        """The three examples, which here only copy their stored results."""
+        ma2011 = importlib.import_module("ma2011")
+        started = []
+
+        def run(command, **_):
+            script, output = pathlib.Path(command[2]), pathlib.Path(command[-1])
+            started.append((str(script.relative_to(ROOT / "inputs")), *command[3:-2]))
+            self.assertTrue(script.exists() and command[-2] == "-o")
+            output.write_bytes((ROOT / "inputs" / next(path for path in ma2011.STORED.values() if path.startswith(script.parent.name))).read_bytes())
+            return unittest.mock.Mock(returncode=0)
+
+        with unittest.mock.patch("ma2011.subprocess.run", run), unittest.mock.patch("measuring.machine", return_value="a GPU"):
+            printed = printed_by("ma2011", "--gpu", "-o", self.folder / "x.json")
+        self.assertEqual(started, [("methylfluoride/methods.py",), ("dodecane/stretch.py", "--gpu"), ("spiro/charge_transfer.py", "--gpu")])
+        self.assertEqual(rows_of(printed), rows_of(printed_by("ma2011", "--stored")))
+
     def test_the_page_has_what_the_scripts_print_of_the_stored_results(self):
         page = (ROOT / "drivers" / "docs" / "papers.md").read_text(encoding="utf-8")
         printed = {"kim2019": printed_by("kim2019", "--read", PAPERS / "kim2019.json"), "ma2011": printed_by("ma2011", "--stored"),
