@@ -168,6 +168,13 @@ class Papers(unittest.TestCase):
             for row in rows:
                 self.assertIn("| " + " | ".join(row) + " |", page, name)
 
+    def test_the_page_has_the_shares_of_other_kernels(self):
+        kim2018 = importlib.import_module("kim2018")
+        page = (ROOT / "drivers" / "docs" / "papers.md").read_text(encoding="utf-8")
+        for size in "ABCDE":
+            shares = " | ".join(f"{other[size] / kim2018.DGEMM_OF_OTHERS:.2f}" for other in kim2018.OTHERS.values())
+            self.assertRegex(page, rf"(?m)^\| {size} \| [^|]* \| 0\.\d\d to 0\.\d\d \| {re.escape(shares)} \|$")
+
     def test_what_the_page_says_is_predicted(self):
         herault2021 = importlib.import_module("herault2021")
         with unittest.mock.patch.object(herault2021, "ON_GPU", herault2021.ON_GPU[:4]):
