@@ -201,10 +201,10 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
   }
 
   /// Where a lane adds derivatives by the vvoo blocks of a set: [x][y], for the terms with particle x and hole y.
-  struct VvooSums {
+  struct VvooAddresses {
     unsigned long long* to[3][3];  ///< null if the block vanishes, or if another lane writes
 
-    __device__ __forceinline__ VvooSums(const Seeds& seeds, const VvooPlaces& places, int set) {
+    __device__ __forceinline__ VvooAddresses(const Seeds& seeds, const VvooPlaces& places, int set) {
       const std::size_t first =
           std::size_t{seeds.elements_.data.cta_tile.task} * static_cast<unsigned>(seeds.parameters_.sets * 3 * terms) +
           static_cast<unsigned>(set * 3 * terms);
@@ -230,8 +230,8 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
   };
   /// Adds derivatives by the vvoo blocks of the terms with particle x to device memory.
   template <int x>
-  __device__ __forceinline__ void add_vvoo(const VvooPlaces& places, const VvooSums& sums, const int (&particle)[3],
-                                           const OfVvoo& of_vvoo) const {
+  __device__ __forceinline__ void add_vvoo(const VvooPlaces& places, const VvooAddresses& sums,
+                                           const int (&particle)[3], const OfVvoo& of_vvoo) const {
     const int of_particles = places.template of_particles<x>(particle);
 #pragma unroll
     for (int y = 0; y < 3; ++y) {
@@ -302,8 +302,7 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
     double inverse;  ///< 1 / x
   };
 
-  /// Computes one element: adds its energies to `energy`, makes the seeds of D, and returns its derivative by
-  /// x.
+  /// Computes one element: adds its energies to `energy`, makes the seeds of D, and returns its derivative by x.
   __device__ __forceinline__ double compute_element(const Element& e, const Amplitudes& d, const Amplitudes& s,
                                                     double (&energy)[sums_count], Amplitudes& of_d) const {
     const double factor = elements_.data.task.weight * e.inverse;
@@ -348,7 +347,7 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
     const SeedImages<targets> images(parameters_.derivatives.seeds[elements_.data.cta_tile.task],
                                      elements_.data.task.extent, elements_.data.cta_tile.hole_group, lane_);
     const VvooPlaces places(*this);
-    const VvooSums sums(*this, places, set);
+    const VvooAddresses sums(*this, places, set);
     const Part of_holes[2] = {holes(0), holes(1)};
     const double shift = denominator_shift(__ldg(parameters_.omega2));
     ByHole of_eps_holes;
