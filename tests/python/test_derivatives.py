@@ -44,6 +44,14 @@ def triples(arrays, **options):
     return trifuse.triples(**arrays, **options)
 
 
+def expect_same_bits(arrays, *runs):
+    """Compares the derivatives of the first run with those of the others. `runs`: options of each."""
+    one, *others = [triples(arrays, **options).derivatives for options in runs]
+    for other in others:
+        for name, values in one.items():
+            np.testing.assert_array_equal(other[name], values, name)
+
+
 def random_arrays(holes, particles, seed=1, size=0.2):
     """Random arrays with the symmetry of those of a molecule. `holes`, `particles`: numbers of each spin; a dictionary of
     suffixes. `size`: of the elements of arrays with four indices."""
@@ -129,10 +137,7 @@ class Derivatives(unittest.TestCase):
 
     def test_threads_give_the_same_bits(self):
         arrays = random_arrays({"": 6}, {"": 9})
-        one, *others = [triples(arrays, threads=n, tile_size=3).derivatives for n in (1, 2, 3)]
-        for other in others:
-            for name, values in one.items():
-                np.testing.assert_array_equal(other[name], values, name)
+        expect_same_bits(arrays, *({"threads": n, "tile_size": 3} for n in (1, 2, 3)))
 
     def test_antisymmetrised_and_packed_arrays(self):
         plain, asym = arrays_of(BEH), arrays_of(BEH.replace(".h5", "_asym.h5"))

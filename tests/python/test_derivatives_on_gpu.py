@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 import trifuse
-from test_derivatives import BEH, HF, arrays_of, random_arrays, triples
+from test_derivatives import BEH, HF, arrays_of, expect_same_bits, random_arrays, triples
 from trifuse import _library
 
 HAS_GPU = _library.library().has_cuda and _library.library().gpu_count() > 0
@@ -45,9 +45,7 @@ class DerivativesOnGpu(unittest.TestCase):
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_the_same_bits_in_every_run(self):
         arrays = random_arrays({"": 13}, {"": 40}, size=0.02)
-        one, other = (triples(arrays, device="cuda").derivatives for _ in range(2))
-        for name, values in one.items():
-            np.testing.assert_array_equal(other[name], values, name)
+        expect_same_bits(arrays, {"device": "cuda"}, {"device": "cuda"})
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_little_memory(self):
