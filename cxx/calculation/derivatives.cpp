@@ -306,7 +306,7 @@ void check_derivatives(const Problem& problem, const PanelLayout& layout, std::s
     InnerProduct integrals = products.of("factors_vv");
     integrals += products.of("factors_oo");
     expect_sum("factors_vv and factors_oo", integrals, doubles);
-    // Each integral has one of these factors, those of disconnected triples have two.
+    // An integral of ovvv or ovoo has one of these factors; an integral of ovov, in disconnected triples, has two.
     expect_sum("factors_ov", products.of("factors_ov") - products.of("t1") - products.of("t1"), doubles);
   } else if (all) {
     InnerProduct integrals = products.of("ovvv");
