@@ -33,7 +33,8 @@ class DeviceDerivatives {
   /// Returns the integers by vvoo blocks, and where they are.
   unsigned long long* vvoo() const { return vvoo_.data(); }
   const VvooSums& vvoo_sums() const { return vvoo_sums_; }
-  /// Copies the sums to the host and adds them to `sums`. All work of the workers must be done.
+  /// Copies the sums to the host and adds them to `sums`. All work of the workers must be done. May be called once: it
+  /// adds the vvoo blocks to the operands on the device.
   void add_to(TaskSums& sums) const;
 
  private:
