@@ -42,12 +42,11 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Returns the device function with the epilogue Seeds. seeds.cu compiles it.
+/// Returns the device function with the epilogue Seeds. seeds.cu and mixed_seeds.cu compile it.
 template <typename Config>
 const void* seeds_function(SpinFormulation formulation);
 
-/// Returns the device function of one of five epilogues. Only kernels with bulk staging in double precision have seeds;
-/// others return null.
+/// Returns the device function of one of five epilogues. Only kernels with bulk staging have seeds; others return null.
 template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides>
 const void* kernel_of_kind(EnergyKind kind) {
   switch (kind) {
@@ -57,8 +56,7 @@ const void* kernel_of_kind(EnergyKind kind) {
       return kernel_function<TwoSides>();
     case EnergyKind::seeds:
       using Config = typename OneSide::Config;
-      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1)
-        return seeds_function<Config>(OneSide::formulation);
+      if constexpr (Config::staging == Staging::bulk) return seeds_function<Config>(OneSide::formulation);
       return nullptr;
     case EnergyKind::quotients:
       return kernel_function<Quotients>();

@@ -13,15 +13,15 @@ struct TargetNumbers {
 };
 
 /// Writes the seeds of a task to device memory, for one lane. The images of the task are in the registers of the warp:
-/// lane n has images n and 32 + n.
-template <int targets>
+/// lane n has images n and 32 + n. `Seed`: double or float.
+template <int targets, typename Seed>
 class SeedImages {
  public:
   /// `extent`: of the task. `group`: [i, j, k] hole groups of the CTA tile.
   template <typename Group>
   __device__ __forceinline__ SeedImages(const TaskSeeds& task, const std::int32_t (&extent)[6], const Group (&group)[3],
                                         int lane)
-      : begin_(task.begin),
+      : begin_(static_cast<Seed*>(task.begin)),
         stride_(static_cast<std::uint32_t>(task.target_stride)),
         count_(task.images),
         first_(task.image[lane].bits),
@@ -46,17 +46,17 @@ class SeedImages {
           select(group_, h0), select(group_, h1), select(group_, h2), select(particle, image.particle(0)), b, c));
       const int odd = (b ^ c) & 1;
       const std::uint32_t place[2] = {
-          atom + static_cast<unsigned>(seed_place(select(hole, h0), select(hole, h1), select(hole, h2), odd)),
-          atom + static_cast<unsigned>(seed_place(select(upper, h0), select(upper, h1), select(upper, h2), odd))};
+          atom + static_cast<unsigned>(place_of(select(hole, h0), select(hole, h1), select(hole, h2), odd)),
+          atom + static_cast<unsigned>(place_of(select(upper, h0), select(upper, h1), select(upper, h2), odd))};
       // Only spin-orbital seeds, of which a task has one target, change their sign.
       const auto value = [&](int half, int source) {
         const double x = seed[half].of[source];
         return targets == 1 && image.is_negative() ? -x : x;
       };
       const auto put = [&](int target, double of_first, double of_second) {
-        double* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target)) * stride_;
-        if (has_seeds[0]) __stcs(to + place[0], of_first);
-        if (has_seeds[1]) __stcs(to + place[1], of_second);
+        Seed* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target)) * stride_;
+        if (has_seeds[0]) __stcs(to + place[0], static_cast<Seed>(of_first));
+        if (has_seeds[1]) __stcs(to + place[1], static_cast<Seed>(of_second));
       };
       const int only = first_with_seeds(image);
       if (targets > 1 && has_only(image, only)) {  // where all tiles of holes are equal
@@ -90,12 +90,15 @@ class SeedImages {
   static __device__ __forceinline__ bool has_only(const SeedImage& image, int source) {
     return (some_targets(image) & ~(7u << (3 * source))) == 0;
   }
+  static __device__ __forceinline__ int place_of(int i, int j, int k, int odd) {
+    return sizeof(Seed) == sizeof(float) ? float_seed_place(i, j, k, odd) : seed_place(i, j, k, odd);
+  }
   static __device__ __forceinline__ int select(const int (&x)[3], int q) {
     return q == 0 ? x[0] : q == 1 ? x[1] : x[2];
   }
 
-  double* const begin_;
-  const std::uint32_t stride_;  ///< doubles from one target to the next
+  Seed* const begin_;
+  const std::uint32_t stride_;  ///< seeds from one target to the next
   const int count_;
   const unsigned first_, second_;
   const SeedExtents extents_;
