@@ -30,6 +30,7 @@ struct MixedBackwardConfig {
   static constexpr int columns = columns_;
   static constexpr int warps = 8, group_warps = 4, threads = (warps + 4) * 32;
   static constexpr int math_registers = 232, other_registers = 40;
+  static_assert(warps * 32 * math_registers + 128 * other_registers <= threads * (65536 / threads / 8 * 8));
   static constexpr int steps = 4, side = 4;  ///< k-steps of a chunk; particles of a unit along each position
   static constexpr int atom_bytes = seed_atom * 4, run_atoms = 4, a_bytes = 128 * atom_bytes;
   /// A stage has A, slice 0 and slice 1 of B, and 16 bytes with the scale of each k-tile of B.
@@ -114,7 +115,7 @@ __device__ __forceinline__ void load_mixed_backward_tile(const BackwardProduct& 
                                                         v.hole_at(2, gy, gh, gh2), v.particle_at(0, px, pu, pw),
                                                         v.particle_at(1, px, pu, pw), c);
     const int a_bytes = inside ? min(Config::run_atoms, seeds.particles[2] - c) * Config::atom_bytes : 0;
-    const char* const panel = p.panel + in_panel * static_cast<int>(sizeof(Precision::Operand));
+    const char* const panel = p.panel + in_panel * static_cast<int>(sizeof(typename Precision::Operand));
     constexpr int scale_bytes = 16;
     const int b_bytes = has_column ? 2 * Precision::slice_bytes + scale_bytes : 0;
     const auto bytes = static_cast<int>(__reduce_add_sync(~0u, static_cast<unsigned>(a_bytes + b_bytes)));
@@ -208,8 +209,9 @@ class SeedLane {
   int odd_step_;  ///< bits that change for odd k-steps
 };
 
-/// Adds the chunks of a tile. `group` 0..1, `warp` 0..3: place of the warp among the math warps. `scale`: of the seeds.
-template <bool left, bool c_is_lone, typename Config>
+/// Adds the chunks of a tile. `columns`: k-tiles of x that are computed, the first ones of the tile. `group` 0..1,
+/// `warp` 0..3: place of the warp among the math warps. `scale`: of the seeds.
+template <bool left, bool c_is_lone, int columns, typename Config>
 __device__ __forceinline__ void add_mixed_backward_tile(const BackwardProduct& p, const char* storage,
                                                         Ring<Config::stages>& ring, int group, int warp, int lane,
                                                         float scale, typename Config::Sums& sums) {
@@ -219,9 +221,10 @@ __device__ __forceinline__ void add_mixed_backward_tile(const BackwardProduct& p
                      slice = Config::slice_bytes / descriptor_unit;
   const BackwardView v(p);
   const SeedLane<left, c_is_lone> at(v, group, warp, lane, scale);
-  typename Config::Sums of_chunk;
+  constexpr int of_column = Config::fragments / Config::columns, fragments = columns * of_column;
+  float of_chunk[fragments][4];
 #pragma unroll
-  for (int n = 0; n < Config::fragments; ++n)
+  for (int n = 0; n < fragments; ++n)
 #pragma unroll
     for (int e = 0; e < 4; ++e) of_chunk[n][e] = 0.0f;
 #pragma unroll 1
@@ -246,9 +249,9 @@ __device__ __forceinline__ void add_mixed_backward_tile(const BackwardProduct& p
       multiply_registers<x_core, false>(of_chunk, now.high, high + s * step);
       commit_multiplications();
     }
-    float of_panel[Config::columns];
+    float of_panel[columns];
 #pragma unroll
-    for (int n = 0; n < Config::columns; ++n) {
+    for (int n = 0; n < columns; ++n) {
       // The last bits of a scale of SplitHalf make up for truncation in the triples kernel. Here all sums have the
       // length for which 2^-22 does.
       const unsigned bits = *reinterpret_cast<const unsigned*>(stage + Config::scales_at + 16 * n);
@@ -258,11 +261,11 @@ __device__ __forceinline__ void add_mixed_backward_tile(const BackwardProduct& p
     ring.empty().arrive_as_warp();
     ring.advance();
 #pragma unroll
-    for (int n = 0; n < Config::fragments; ++n) {
+    for (int n = 0; n < fragments; ++n) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         asm volatile("" : "+f"(of_chunk[n][e])::"memory");  // so that it is not read before the wait
-        sums[n][e] = fmaf(of_chunk[n][e], of_panel[n / (Precision::k_tile_depth / 8)], sums[n][e]);
+        sums[n][e] = fmaf(of_chunk[n][e], of_panel[n / of_column], sums[n][e]);
       }
     }
   }
@@ -352,8 +355,15 @@ __global__ void __launch_bounds__(Config::threads, 1)
 #pragma unroll
       for (int e = 0; e < 4; ++e) sums[f][e] = 0.0f;
     const auto add = [&](auto left, auto c_is_lone) {
-      add_mixed_backward_tile<left.value, c_is_lone.value, Config>(product, storage, ring, group, in_group, lane, scale,
-                                                                   sums);
+      constexpr int narrower = Config::columns > 1 ? Config::columns - 1 : 1;
+      const int k_tiles = (product.end + Config::Precision::k_tile_depth - 1) / Config::Precision::k_tile_depth;
+      if (same_in_warp(k_tiles - tile.k_tile) <= narrower) {  // the last tile of a row may be narrower
+        add_mixed_backward_tile<left.value, c_is_lone.value, narrower, Config>(product, storage, ring, group, in_group,
+                                                                               lane, scale, sums);
+      } else {
+        add_mixed_backward_tile<left.value, c_is_lone.value, Config::columns, Config>(product, storage, ring, group,
+                                                                                      in_group, lane, scale, sums);
+      }
     };
     const bool left = same_in_warp(product.left) != 0, c_is_lone = same_in_warp(product.particle) == 2;
     if (left && c_is_lone) {
