@@ -30,10 +30,10 @@ class SeedImages {
         group_{group[0], group[1], group[2]} {}
 
   /// Writes the seeds of the two elements of a lane with the same particles to all their images. `elements`: the
-  /// LaneElements. `particle`: [a, b, c]. `has_seeds`, `seed`: [half].
+  /// LaneElements. `particle`: [a, b, c]. `has_seeds`, `seed`: [half]. Returns the largest magnitude of floats.
   template <typename Elements>
-  __device__ __forceinline__ void write(const Elements& elements, const int (&particle)[3], const bool (&has_seeds)[2],
-                                        const TargetNumbers<targets> (&seed)[2]) const {
+  __device__ __forceinline__ float write(const Elements& elements, const int (&particle)[3], const bool (&has_seeds)[2],
+                                         const TargetNumbers<targets> (&seed)[2]) const {
     const int hole[3] = {elements.local_hole(0, 0), elements.local_hole(1, 0), elements.local_hole(2, 0)};
     const int upper[3] = {elements.local_hole(0, 1), elements.local_hole(1, 1), elements.local_hole(2, 1)};
 #pragma unroll 1
@@ -75,9 +75,24 @@ class SeedImages {
         if (target != SeedImage::none) put(target, value(0, source), value(1, source));
       }
     }
+    float largest = 0.0f;
+#pragma unroll
+    for (int n = 0; is_float && n < 2 * targets; ++n)
+      largest = fmaxf(largest, fabsf(static_cast<float>(seed[n / targets].of[n % targets])));
+    return largest;
+  }
+  /// Replaces the largest magnitude of the floats of a task if that of the warp is larger. All lanes must call it.
+  static __device__ __forceinline__ void keep_largest(const TaskSeeds& task, float of_lane, int lane) {
+    if constexpr (is_float) {
+      // The bits of floats that are not negative are in the order of the floats.
+      const unsigned of_warp = __reduce_max_sync(~0u, __float_as_uint(of_lane));
+      if (lane == 0) atomicMax(task.largest, of_warp);
+    }
   }
 
  private:
+  static constexpr bool is_float = sizeof(Seed) == sizeof(float);
+
   /// Returns three bits for each target of an element, which are zero if it has no seeds.
   static __device__ __forceinline__ unsigned some_targets(const SeedImage& image) {
     static_assert(SeedImage::none == 7);
@@ -91,7 +106,7 @@ class SeedImages {
     return (some_targets(image) & ~(7u << (3 * source))) == 0;
   }
   static __device__ __forceinline__ int place_of(int i, int j, int k, int odd) {
-    return sizeof(Seed) == sizeof(float) ? float_seed_place(i, j, k, odd) : seed_place(i, j, k, odd);
+    return is_float ? float_seed_place(i, j, k, odd) : seed_place(i, j, k, odd);
   }
   static __device__ __forceinline__ int select(const int (&x)[3], int q) {
     return q == 0 ? x[0] : q == 1 ? x[1] : x[2];

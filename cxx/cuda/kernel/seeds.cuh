@@ -34,7 +34,6 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
   static constexpr int terms =
       adapted ? 6 : 3;  ///< disconnected terms of a set with the same particle of the ov tensor
   static constexpr int sums_count = energy_sums(formulation_);
-  static constexpr bool has_scales = sizeof(Seed) == sizeof(float);  ///< the seeds of a task share a scale
   static constexpr int lone = Elements::final_axes.hole, second = second_other(lone), halved = halved_hole(lone);
 
  public:
@@ -346,9 +345,8 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
   /// Adds the derivatives of a set. With set 0 it also computes energies, writes seeds, and adds the derivatives by
   /// orbital energies.
   __device__ __forceinline__ void compute_set(int set, double (&energy)[sums_count]) const {
-    const TaskSeeds& of_task = parameters_.derivatives.seeds[elements_.data.cta_tile.task];
-    const SeedImages<targets, Seed> images(of_task, elements_.data.task.extent, elements_.data.cta_tile.hole_group,
-                                           lane_);
+    const TaskSeeds& task = parameters_.derivatives.seeds[elements_.data.cta_tile.task];
+    const SeedImages<targets, Seed> images(task, elements_.data.task.extent, elements_.data.cta_tile.hole_group, lane_);
     float largest = 0.0f;
     const VvooPlaces places(*this);
     const VvooAddresses sums(*this, places, set);
@@ -395,15 +393,11 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
               if (element[half].weight == 0.0) s[half] = {};
               const double of_element = compute_element(element[half], d[half], s[half], energy, of_d[half]);
               has_seeds[half] = of_particles.has_seeds && of_holes[half].has_seeds;
-              if constexpr (has_scales) {
-#pragma unroll
-                for (int t = 0; t < targets; ++t) largest = fmaxf(largest, fabsf(static_cast<float>(of_d[half].of[t])));
-              }
               of_x += of_element;
 #pragma unroll
               for (int y = 0; y < 3; ++y) of_eps_holes.of[y][half] += of_element;
             }
-            images.write(elements_, particle, has_seeds, of_d);
+            largest = fmaxf(largest, images.write(elements_, particle, has_seeds, of_d));
             const double of_c = warp_sum(of_x);
             add_energy(2, particle[2], -of_c, lane_ == 0);
             of_eps_b += of_c;
@@ -425,11 +419,7 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
       add_ov(set, 0, elements_.tile_particle(0, a), of_ov_a);
       add_energy(0, elements_.tile_particle(0, a), -of_eps_a, lane_ == 0);
     }
-    if constexpr (has_scales) {
-      // The bits of floats that are not negative are in the order of the floats.
-      const unsigned of_warp = __reduce_max_sync(~0u, __float_as_uint(largest));
-      if (set == 0 && lane_ == 0) atomicMax(of_task.largest, of_warp);
-    }
+    if (set == 0) images.keep_largest(task, largest, lane_);
     const DerivativeParameters& derivatives = parameters_.derivatives;
     add_by_hole(of_eps_holes, derivatives.energy_units, 1,
                 [&](int y) { return derivatives.energies + elements_.data.task.offset[3 + y]; });
