@@ -28,8 +28,8 @@ template <int columns_>
 struct MixedBackwardConfig {
   using Precision = SplitHalfTransposed;
   static constexpr int columns = columns_;
-  static constexpr int warps = 8, group_warps = 4, threads = (warps + 4) * 32;
-  static constexpr int math_registers = 232, other_registers = 40;
+  static constexpr int warps = 8, group_warps = 4, copying_warps = 4, threads = (warps + copying_warps) * 32;
+  static constexpr int math_registers = 224, other_registers = 56;
   static_assert(warps * 32 * math_registers + 128 * other_registers <= threads * (65536 / threads / 8 * 8));
   static constexpr int steps = 4, side = 4;  ///< k-steps of a chunk; particles of a unit along each position
   static constexpr int atom_bytes = seed_atom * 4, run_atoms = 4, a_bytes = 128 * atom_bytes;
@@ -75,62 +75,127 @@ struct StageStrides {
                        w = c_is_lone ? (left ? 8 : 4) : 1;
 };
 
-/// Copies the chunks of a tile, with one warp. Each lane copies four atoms whose particles c follow each other; the
-/// first lanes also copy a k-tile of the panel each.
+/// What a lane of a copying warp copies for each chunk of a tile. Eight lanes of a warp copy a run of seeds each: four
+/// atoms whose particles c follow each other. Others copy a part of a k-tile of the panel: a slice or the scale. The
+/// number of the first atom, or of the k-tile, is linear in the three numbers of the chunk.
+template <typename Config>
+struct ChunkCopy {
+  using Precision = typename Config::Precision;
+  static constexpr int runs = 32 / Config::copying_warps, parts = 3, scale_bytes = 16;
+  static constexpr int unit_bytes = Precision::a_k_tile * static_cast<int>(sizeof(typename Precision::Operand));
+  static_assert(Precision::a_k_tile == Precision::b_k_tile);
+
+  const char* from;              ///< begin of the seeds, or of the part in the first k-tile of the panel
+  int size;                      ///< bytes of an atom, or of a k-tile
+  int first = 0, of_chunk[3];    ///< number of the atom or k-tile, for chunk 0 and for each number of the chunk
+  int limit[2];                  ///< the chunk's second and third number must be smaller
+  int most, rest, of_third = 0;  ///< bytes: at most `most`, and `rest` less `of_third` for each third number
+  int to;                        ///< place in the stage, bytes
+
+  /// `warp`: number of the copying warp.
+  __device__ __forceinline__ ChunkCopy(const BackwardProduct& p, const BackwardView& v, const BackwardTile& tile,
+                                       const MixedBackwardChunks& chunk, int warp, int lane) {
+    if (lane < runs) {
+      set_run(p, v, tile, warp * runs + lane);
+    } else {
+      set_part(p, v, tile, chunk, (lane - runs) * Config::copying_warps + warp);
+    }
+  }
+  __device__ __forceinline__ int bytes(const MixedBackwardChunks& chunk) const {
+    const bool inside = chunk.second < limit[0] && chunk.third < limit[1];
+    return inside ? min(most, rest - of_third * chunk.third) : 0;
+  }
+  __device__ __forceinline__ const char* source(const MixedBackwardChunks& chunk) const {
+    const int n = first + chunk.first * of_chunk[0] + chunk.second * of_chunk[1] + chunk.third * of_chunk[2];
+    return from + std::int64_t{n} * size;
+  }
+
+ private:
+  static constexpr int unlimited = 1 << 30;
+  static __device__ __forceinline__ int fours(int n) { return (n + 3) / 4; }
+
+  __device__ __forceinline__ void set_run(const BackwardProduct& p, const BackwardView& v, const BackwardTile& tile,
+                                          int run) {
+    const SeedExtents seeds(p.extent);
+    const auto of_particle = [&](int q) {
+      return q == 2 ? 1 : q == 1 ? seeds.particles[2] : seeds.particles[1] * seeds.particles[2];
+    };
+    const auto of_hole = [&](int q) {
+      const int of_k = seeds.particles[0] * of_particle(0);
+      return q == 2 ? of_k : q == 1 ? seeds.groups[2] * of_k : seeds.groups[1] * seeds.groups[2] * of_k;
+    };
+    const bool c_is_lone = v.x == 2;
+    int px, pu, pw;  // in chunk 0
+    if (v.left) {
+      px = tile.row[0] + (c_is_lone ? run % 2 * 4 : run / 4);
+      pu = c_is_lone ? run / 8 : run % 4;
+      pw = c_is_lone ? run / 2 % 4 : 0;
+      first = tile.row[1] * of_hole(v.h) + tile.row[2] * of_hole(v.h2);
+      of_chunk[0] = of_hole(v.y);
+      of_chunk[1] = 4 * of_particle(v.u);
+      of_chunk[2] = 4 * of_particle(v.w);
+      limit[0] = fours(p.extent[v.u] - pu);
+      limit[1] = px < p.extent[v.x] ? fours(p.extent[v.w] - pw) : 0;
+    } else {
+      px = c_is_lone ? 0 : run / 8;
+      pu = tile.row[0] + (c_is_lone ? run / 8 : run / 2 % 4);
+      pw = tile.row[1] + (c_is_lone ? run % 8 : run % 2 * 4);
+      first = tile.row[2] * of_hole(v.y);
+      of_chunk[0] = of_hole(v.h);
+      of_chunk[1] = of_hole(v.h2);
+      of_chunk[2] = 4 * of_particle(v.x);
+      limit[0] = unlimited;
+      limit[1] = pu < p.extent[v.u] && pw < p.extent[v.w] ? fours(p.extent[v.x] - px) : 0;
+    }
+    first += px * of_particle(v.x) + pu * of_particle(v.u) + pw * of_particle(v.w);
+    from = static_cast<const char*>(p.seeds);
+    size = Config::atom_bytes;
+    most = Config::run_atoms * Config::atom_bytes;
+    rest = (seeds.particles[2] - v.particle_at(2, px, pu, pw)) * Config::atom_bytes;
+    // The third number counts fours of w or of p, and one of these is c.
+    if (v.left != c_is_lone) of_third = 4 * Config::atom_bytes;
+    to = run * most;
+  }
+
+  __device__ __forceinline__ void set_part(const BackwardProduct& p, const BackwardView& v, const BackwardTile& tile,
+                                           const MixedBackwardChunks& chunk, int part) {
+    const int column = part / parts, slice = part % parts, k_tile = tile.k_tile + column;
+    const int units = fours(p.extent[v.left ? v.w : v.x]);
+    // The order of k-tiles is that of right_k_tile() and left_k_tile().
+    of_chunk[0] = chunk.seconds * p.k_tiles * units;
+    of_chunk[1] = v.left ? units : p.k_tiles * units;
+    of_chunk[2] = 1;
+    first = k_tile * units * (v.left ? chunk.seconds : 1);
+    from = p.panel + slice * Precision::slice_bytes;
+    size = unit_bytes;
+    limit[0] = unlimited;
+    limit[1] = column < Config::columns && k_tile < p.k_tiles ? unlimited : 0;
+    most = slice == 2 ? scale_bytes : Precision::slice_bytes;
+    rest = unlimited;
+    to = slice == 2 ? Config::scales_at + column * scale_bytes
+                    : Config::a_bytes + slice * Config::slice_bytes + column * Precision::slice_bytes;
+  }
+};
+
+/// Copies the chunks of a tile, with all copying warps: the copies of a warp start one after the other, and a single
+/// warp would not keep up. `warp`: number of the copying warp.
 template <typename Config>
 __device__ __forceinline__ void load_mixed_backward_tile(const BackwardProduct& p, const BackwardTile& tile,
-                                                         char* storage, Ring<Config::stages>& ring, int lane) {
-  using Precision = typename Config::Precision;
+                                                         char* storage, Ring<Config::stages>& ring, int warp,
+                                                         int lane) {
   const BackwardView v(p);
-  const SeedExtents seeds(p.extent);
-  const auto fours = [](int n) { return (n + 3) / 4; };
-  const bool c_is_lone = v.x == 2;
-  const int k_tile = tile.k_tile + lane;
-  const bool has_column = lane < Config::columns && k_tile < p.k_tiles;
-  for (MixedBackwardChunks chunk(p, v); !chunk.done(); chunk.advance()) {
-    int px, pu, pw, gy, gh, gh2;
-    std::int64_t in_panel;
-    if (v.left) {
-      gy = chunk.first;
-      gh = tile.row[1];
-      gh2 = tile.row[2];
-      px = tile.row[0] + (c_is_lone ? lane % 2 * 4 : lane / 4);
-      pu = 4 * chunk.second + (c_is_lone ? lane / 8 : lane % 4);
-      pw = 4 * chunk.third + (c_is_lone ? lane / 2 % 4 : 0);
-      in_panel = right_k_tile<Precision>(gy, p.k_tiles, k_tile, chunk.seconds, chunk.second, fours(p.extent[v.w]),
-                                         chunk.third);
-    } else {
-      gy = tile.row[2];
-      gh = chunk.first;
-      gh2 = chunk.second;
-      px = 4 * chunk.third + (c_is_lone ? 0 : lane / 8);
-      pu = tile.row[0] + (c_is_lone ? lane / 8 : lane / 2 % 4);
-      pw = tile.row[1] + (c_is_lone ? lane % 8 : lane % 2 * 4);
-      in_panel = left_k_tile<Precision>(gh, chunk.seconds, gh2, p.k_tiles, k_tile, fours(p.extent[v.x]), chunk.third);
-    }
-    const bool inside = px < p.extent[v.x] && pu < p.extent[v.u] && pw < p.extent[v.w];
-    const int c = v.particle_at(2, px, pu, pw);
-    const float* const atoms =
-        static_cast<const float*>(p.seeds) + seeds.atom(v.hole_at(0, gy, gh, gh2), v.hole_at(1, gy, gh, gh2),
-                                                        v.hole_at(2, gy, gh, gh2), v.particle_at(0, px, pu, pw),
-                                                        v.particle_at(1, px, pu, pw), c);
-    const int a_bytes = inside ? min(Config::run_atoms, seeds.particles[2] - c) * Config::atom_bytes : 0;
-    const char* const panel = p.panel + in_panel * static_cast<int>(sizeof(typename Precision::Operand));
-    constexpr int scale_bytes = 16;
-    const int b_bytes = has_column ? 2 * Precision::slice_bytes + scale_bytes : 0;
-    const auto bytes = static_cast<int>(__reduce_add_sync(~0u, static_cast<unsigned>(a_bytes + b_bytes)));
+  MixedBackwardChunks chunk(p, v);
+  const ChunkCopy<Config> copy(p, v, tile, chunk, warp, lane);
+  for (; !chunk.done(); chunk.advance()) {
+    const int bytes = copy.bytes(chunk);
+    const char* const from = copy.source(chunk);
+    const auto all = static_cast<int>(__reduce_add_sync(~0u, static_cast<unsigned>(bytes)));
     char* const stage = storage + ring.slot() * Config::stage_bytes;
     ring.acquire_empty();
     const Barrier full = ring.full();
-    if (lane == 0) full.arrive_expecting(bytes);
+    if (lane == 0) full.arrive_expecting(all);
     __syncwarp();
-    if (a_bytes > 0) full.copy(stage + lane * Config::run_atoms * Config::atom_bytes, atoms, a_bytes);
-    if (has_column) {
-      char* const to = stage + Config::a_bytes + lane * Precision::slice_bytes;
-      full.copy(to, panel, Precision::slice_bytes);
-      full.copy(to + Config::slice_bytes, panel + Precision::slice_bytes, Precision::slice_bytes);
-      full.copy(stage + Config::scales_at + lane * scale_bytes, panel + Precision::data_bytes, scale_bytes);
-    }
+    if (bytes > 0) full.copy(stage + copy.to, from, bytes);
     ring.advance();
   }
 }
@@ -328,17 +393,17 @@ __global__ void __launch_bounds__(Config::threads, 1)
     reinterpret_cast<float4*>(storage)[n] = {0.0f, 0.0f, 0.0f, 0.0f};
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   if (threadIdx.x == 0) {
-    Ring<Config::stages>::initialise(barriers, 1, Config::warps);
+    Ring<Config::stages>::initialise(barriers, Config::copying_warps, Config::warps);
     asm volatile("fence.mbarrier_init.release.cluster;");
   }
   __syncthreads();
   Ring<Config::stages> ring(barriers);
   if (warp >= Config::warps) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Config::other_registers));
-    if (warp > Config::warps) return;
     for (unsigned n = blockIdx.x; n < parameters.tile_count; n += gridDim.x) {
       const BackwardTile tile = parameters.tiles[n];
-      load_mixed_backward_tile<Config>(parameters.products[tile.product], tile, storage, ring, lane);
+      load_mixed_backward_tile<Config>(parameters.products[tile.product], tile, storage, ring, warp - Config::warps,
+                                       lane);
     }
     return;
   }
