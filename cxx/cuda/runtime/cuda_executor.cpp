@@ -150,8 +150,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     const Kernel* const best = device.kernels.front();
     if (best->function(problem_.formulation, EnergyKind::seeds) == nullptr) {
       throw UsageError(fmt::format(
-          "GPU {} ({}) cannot compute derivatives in this precision: they need compute capability 9.0, or a newer one "
-          "and the precision double; choose the device cpu.",
+          "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and its kernels; choose the device "
+          "cpu.",
           device.number, device.properties.name));
     }
     device.kernels = {best};
