@@ -129,4 +129,4 @@ def grouped_bars(plt: Any, labels: Sequence[str], series: Mapping[str, Sequence[
         plt.bar([x + left for x in range(len(labels))], values, width, label=name, color=COLORS[n])
     plt.xticks(range(len(labels)), labels)
     plt.ylabel(axis)
-    plt.legend(frameon=False, fontsize=8)
+    plt.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(series), frameon=False, fontsize=8)  # above the bars

@@ -23,7 +23,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAPERS = ROOT / "inputs" / "papers"
 sys.dont_write_bytecode = True  # the scripts of inputs/ are imported
 sys.path.append(str(PAPERS))
-PICTURES = {"kim2019": "--read", "abdelfattah2016": "--read", "ma2011": "--stored"}
+# Arguments with which a script shows the results that are stored.
+STORED = {name: ("--read", PAPERS / f"{name}.json") for name in ("kim2018", "kim2019", "herault2021", "abdelfattah2016")} | {
+    "ma2011": ("--stored",)}
 
 
 def printed_by(name, *arguments):
@@ -160,8 +162,9 @@ class Papers(unittest.TestCase):
 
     def test_the_page_has_what_the_scripts_print_of_the_stored_results(self):
         page = (ROOT / "drivers" / "docs" / "papers.md").read_text(encoding="utf-8")
-        printed = {"kim2019": printed_by("kim2019", "--read", PAPERS / "kim2019.json"), "ma2011": printed_by("ma2011", "--stored"),
-                   "abdelfattah2016": printed_by("abdelfattah2016", "--read", PAPERS / "abdelfattah2016.json")}
+        printed = {name: printed_by(name, *arguments) for name, arguments in STORED.items()}
+        *shares, last = [row[5] for row in rows_of(printed.pop("kim2018"))]
+        self.assertIn(f"{', '.join(shares)} and {last} of DGEMM for A to E", page)
         for name, text in printed.items():
             rows = [row for row in rows_of(text) if name != "ma2011" or row[0] not in ("1.25", "1.625", "1.875", "2.125", "2.375")]
             self.assertGreater(len(rows), 4)
@@ -186,9 +189,9 @@ class Papers(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")
     def test_pictures(self):
-        for name, option in PICTURES.items():
+        for name, arguments in STORED.items():
             picture = self.folder / f"{name}.svg"
-            printed_by(name, *([option, PAPERS / f"{name}.json"] if option == "--read" else [option]), "--picture", picture)
+            printed_by(name, *arguments, "--picture", picture)
             self.assertIn("</svg>", picture.read_text(encoding="utf-8"))
 
     def test_results_of_another_paper_are_refused(self):
