@@ -188,7 +188,8 @@ def semicanonical(cc, eris):
 
 class OtherOrbitals(Case):
     def kohn_sham(self, kind=dft.RKS, **options):
-        mol = gto.M(atom=WATER if kind is dft.RKS else HYDROXYL, basis="6-31g", verbose=0, **options)
+        # Not OH: a rotation of its singly occupied orbital about the axis changes no energy, so CCSD may not converge.
+        mol = gto.M(atom=WATER if kind is dft.RKS else METHYLENE, basis="6-31g", verbose=0, **options)
         return solved(pyscf.cc.CCSD(kind(mol).set(xc="pbe", conv_tol=1e-11).run().to_hf()))
 
     def everywhere(self, cc, expected):
@@ -206,7 +207,7 @@ class OtherOrbitals(Case):
             self.everywhere(rotated(cc), cc.ccsd_t())
 
     def test_kohn_sham_orbitals_have_the_energy_of_semicanonical_ones(self):
-        for cc in (self.kohn_sham(), self.kohn_sham(dft.UKS, spin=1)):
+        for cc in (self.kohn_sham(), self.kohn_sham(dft.UKS, spin=2)):
             other = solved(type(cc)(cc._scf, mo_coeff=semicanonical(cc, cc.ao2mo())))
             expected = other.ccsd_t()
             self.assertGreater(abs(expected - cc.ccsd_t()), 1e-7)
