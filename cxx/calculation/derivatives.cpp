@@ -268,8 +268,8 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
   if (options.derivatives == Derivatives::none) return;
   const auto refuse = [](const std::string& why) { throw UsageError("Derivatives are not computed " + why); };
   if (options.precision == Precision::mixed) refuse("in mixed precision; choose the precision double.");
-  if (!options.journal.empty() && (on_gpus || options.executor == ExecutorKind::reference))
-    refuse("with a journal on GPUs or by the reference executor; choose the device cpu or leave the journal out.");
+  if (!options.journal.empty() && options.executor == ExecutorKind::reference)
+    refuse("with a journal by the reference executor; leave the journal out.");
   if (problem.quotients.size() != 1 || problem.quotients.front() != Quotient(problem.quotients.front().omega2) ||
       problem.left_integrals != nullptr || problem.second_left || problem.disconnected != nullptr) {
     refuse(

@@ -118,9 +118,10 @@ class ReferenceExecutor final : public Executor {
     };
     return std::make_unique<ReferenceWorker>(*this);
   }
-  void add_sums(TaskSums& sums) const override {
-    if (derivatives_)
-      AddedToSums(problem_, layout_of_derivatives(problem_, cpu_panel_tiles(tiles_)), *derivatives_, sums);
+  void move_sums_to(TaskSums& sums) const override {
+    if (!derivatives_) return;
+    AddedToSums(problem_, layout_of_derivatives(problem_, cpu_panel_tiles(tiles_)), *derivatives_, sums);
+    derivatives_.emplace(problem_, tiles_);
   }
 
  private:
@@ -129,7 +130,7 @@ class ReferenceExecutor final : public Executor {
   ReferenceEvaluation evaluation_;
   std::size_t omega2_count_;
   mutable std::mutex mutex_;                                 ///< guards the next member
-  mutable std::optional<ReferenceDerivatives> derivatives_;  ///< of all tasks; nullopt without derivatives
+  mutable std::optional<ReferenceDerivatives> derivatives_;  ///< of the tasks since move_sums_to(); nullopt without derivatives
 };
 
 }

@@ -247,12 +247,15 @@ bool work_on_all_threads(TaskRun& run) {
 }
 
 void store_sums(TaskRun& run) {
-  if (run.stored) run.stored->write(run.done, run.sums);
+  if (run.stored) {
+    if (run.executor != nullptr) run.executor->move_sums_to(run.sums);
+    run.stored->write(run.done, run.sums);
+  }
   run.unstored = false;
 }
 
 void complete_sums(TaskRun& run) {
-  if (run.executor != nullptr) run.executor->add_sums(run.sums);
+  if (run.executor != nullptr) run.executor->move_sums_to(run.sums);
   if (run.stored) run.stored->add_absent(run.sums);
 }
 

@@ -81,19 +81,27 @@ class SumsBesideAJournal : public ::testing::Test {
     for (const std::string& failure : run(ranks, [](RunSettings&, Communicator*) {}))
       EXPECT_NE(failure.find(sentence), std::string::npos) << failure;
   }
+  void expect_same_bits_after_kills() {
+    const std::size_t part = plan.tasks.size() / 6;
+    ASSERT_GE(part, 10u);
+    for (const std::vector<int>& ranks : {std::vector{1, 1}, {2, 2}, {2, 1}, {1, 2}, {3, 1, 2, 3}}) {
+      SCOPED_TRACE(::testing::PrintToString(ranks));
+      for (std::size_t n = 0; n + 1 < ranks.size(); ++n) kill_after(part, ranks[n]);
+      EXPECT_GE(expect_same_bits(ranks.back()), part / 2);
+      calls = 0;
+      EXPECT_EQ(expect_same_bits(2), plan.tasks.size()) << "a finished run has stored all sums";
+      for (const auto& file : fs::directory_iterator(folder.path())) fs::remove(file.path());
+    }
+  }
 };
 
 TEST_F(SumsBesideAJournal, ResumeToTheSameBitsOnAnyNumberOfRanks) {
-  const std::size_t part = plan.tasks.size() / 6;
-  ASSERT_GE(part, 10u);
-  for (const std::vector<int>& ranks : {std::vector{1, 1}, {2, 2}, {2, 1}, {1, 2}, {3, 1, 2, 3}}) {
-    SCOPED_TRACE(::testing::PrintToString(ranks));
-    for (std::size_t n = 0; n + 1 < ranks.size(); ++n) kill_after(part, ranks[n]);
-    EXPECT_GE(expect_same_bits(ranks.back()), part / 2);
-    calls = 0;
-    EXPECT_EQ(expect_same_bits(2), plan.tasks.size()) << "a finished run has stored all sums";
-    for (const auto& file : fs::directory_iterator(folder.path())) fs::remove(file.path());
-  }
+  expect_same_bits_after_kills();
+}
+
+TEST_F(SumsBesideAJournal, ResumeToTheSameBitsIfTheExecutorKeepsItsSums) {
+  executor.keep_sums();
+  expect_same_bits_after_kills();
 }
 
 TEST_F(SumsBesideAJournal, AreComputedAgainIfOnlyTheirEnergiesWereStored) {

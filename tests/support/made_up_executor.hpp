@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,42 +47,63 @@ class MadeUpExecutor final : public Executor {
     return sum;
   }
 
+  /// From now on tasks add to memory of this executor, as those of a GPU do, until move_sums_to().
+  void keep_sums() { keeps_sums_ = true; }
+
   std::string name() const override { return "made-up"; }
   int workers() const override { return workers_; }
   std::unique_ptr<Worker> make_worker() const override {
     class MadeUpWorker final : public Worker {
      public:
-      MadeUpWorker(const Action& action, const Operations& operations)
-          : action_(action), of_task_(operations.of_task), operations_(operations.of_worker) {}
+      explicit MadeUpWorker(const MadeUpExecutor& executor)
+          : executor_(executor), operations_(executor.operations_.of_worker) {}
       void execute(std::span<const Task> tasks, const TaskResults& results) override {
         const std::span<TaskEnergy> energies = results.energies;
         const std::size_t count = energies.size() / tasks.size();
         for (std::size_t n = 0; n < tasks.size(); ++n) {
           const std::span<TaskEnergy> own = energies.subspan(n * count, count);
-          std::fill(own.begin(), own.end(), action_(tasks[n]));
-          operations_ += of_task_;
+          std::fill(own.begin(), own.end(), executor_.action_(tasks[n]));
+          operations_ += executor_.operations_.of_task;
         }
-        for (const Task& task : tasks) {
-          for (std::size_t array = 0; results.sums != nullptr && array < results.sums->arrays(); ++array) {
-            std::vector<std::int64_t> addends(results.sums->size(array));
-            for (std::size_t n = 0; n < addends.size(); ++n) addends[n] = addend(task, n);
-            results.sums->add_integers(array, 0, addends);
-          }
+        if (results.sums == nullptr) return;
+        if (executor_.keeps_sums_) {
+          const std::lock_guard lock(executor_.mutex_);
+          executor_.kept_.insert(executor_.kept_.end(), tasks.begin(), tasks.end());
+        } else {
+          add(tasks, *results.sums);
         }
       }
       double operations() const override { return operations_; }
 
      private:
-      const Action& action_;
-      double of_task_, operations_;
+      const MadeUpExecutor& executor_;
+      double operations_;
     };
-    return std::make_unique<MadeUpWorker>(action_, operations_);
+    return std::make_unique<MadeUpWorker>(*this);
+  }
+  void move_sums_to(TaskSums& sums) const override {
+    const std::lock_guard lock(mutex_);
+    add(kept_, sums);
+    kept_.clear();
   }
 
  private:
+  static void add(std::span<const Task> tasks, TaskSums& sums) {
+    for (const Task& task : tasks) {
+      for (std::size_t array = 0; array < sums.arrays(); ++array) {
+        std::vector<std::int64_t> addends(sums.size(array));
+        for (std::size_t n = 0; n < addends.size(); ++n) addends[n] = addend(task, n);
+        sums.add_integers(array, 0, addends);
+      }
+    }
+  }
+
   Action action_;
   Operations operations_;
   int workers_ = 0;
+  bool keeps_sums_ = false;
+  mutable std::mutex mutex_;        ///< guards the next member
+  mutable std::vector<Task> kept_;  ///< the tasks that have been executed since move_sums_to()
 };
 
 }

@@ -130,11 +130,15 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
-  void add_sums(TaskSums& sums) const override {
+  void move_sums_to(TaskSums& sums) const override {
     for (const Device& device : devices_) {
       if (device.derivatives == nullptr) continue;
-      TRIFUSE_CUDA(cudaSetDevice(device.number));
-      device.derivatives->add_to(sums);
+      try {
+        TRIFUSE_CUDA(cudaSetDevice(device.number));
+        device.derivatives->move_to(sums);
+      } catch (const DeviceError& error) {
+        throw_lost_derivatives(error);
+      }
     }
   }
   int particle_group() const override {

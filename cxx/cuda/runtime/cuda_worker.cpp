@@ -1,7 +1,5 @@
 #include "cxx/cuda/runtime/cuda_worker.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -38,8 +36,7 @@ class CudaWorker final : public Executor::Worker {
       execute(tasks, results.energies);
     } catch (const DeviceError& error) {
       if (!has_backward()) throw;
-      throw Error(
-          fmt::format("{} What this GPU had added to the derivatives is lost; start the run again.", error.what()));
+      throw_lost_derivatives(error);
     }
   }
 
@@ -52,7 +49,7 @@ class CudaWorker final : public Executor::Worker {
 
   bool has_backward() const { return device_.derivatives != nullptr; }
 
-  /// As the public function. The derivatives stay on the device until Executor::add_sums().
+  /// As the public function. The derivatives stay on the device until Executor::move_sums_to().
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) {
     TRIFUSE_CUDA(cudaSetDevice(device_.number));
     std::fill(energies.begin(), energies.end(), TaskEnergy{});

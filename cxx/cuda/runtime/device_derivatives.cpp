@@ -1,7 +1,10 @@
 #include "cxx/cuda/runtime/device_derivatives.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/kernel/vvoo_sums.hpp"
@@ -11,39 +14,23 @@ namespace trifuse::gpu {
 
 namespace {
 
-void clear_on_device(DeviceArray<unsigned long long>& array, std::int64_t count) {
-  array.reserve(static_cast<std::size_t>(std::max<std::int64_t>(1, count)));
+void fill_with_zeros(DeviceArray<unsigned long long>& array) {
   TRIFUSE_CUDA(cudaMemset(array.data(), 0, array.size() * sizeof(unsigned long long)));
+  TRIFUSE_CUDA(
+      cudaStreamSynchronize(cudaStreamLegacy));  // the streams of workers do not wait for the stream of cudaMemset
+}
+
+void make_zeros(DeviceArray<unsigned long long>& array, std::int64_t count) {
+  array.reserve(static_cast<std::size_t>(std::max<std::int64_t>(1, count)));
+  fill_with_zeros(array);
 }
 
 std::int64_t seed_doubles(const TaskData& task, const BackwardProgram& program) {
   return program.targets * SeedExtents(task.extent).doubles();
 }
 
-}
-
-DeviceDerivatives::DeviceDerivatives(const PanelLayout& layout) : layout_(layout), vvoo_sums_(layout) {
-  const std::int64_t orbitals = layout.tiles().orbitals();
-  clear_on_device(operands_, layout.doubles());
-  clear_on_device(vvoo_, vvoo_sums_.size());
-  clear_on_device(energies_, orbitals);
-  for (std::size_t set = 0; set < layout.sets(); ++set) clear_on_device(ov_tensors_[set], orbitals * orbitals);
-}
-
-std::int64_t DeviceDerivatives::bytes(const Problem& problem, const TileSpace& tiles) {
-  return derivative_sum_bytes(problem, tiles) +
-         VvooSums(layout_of_derivatives(problem, tiles)).size() * static_cast<std::int64_t>(sizeof(unsigned long long));
-}
-
-void DeviceDerivatives::set(DerivativeParameters& parameters) const {
-  parameters.energies = energies_.data();
-  for (std::size_t set = 0; set < max_disconnected_sets; ++set) parameters.ov_tensors[set] = ov_tensors_[set].data();
-  parameters.units = 1.0 / unit_of_operands;
-  parameters.energy_units = 1.0 / unit_of_energies;
-}
-
-void DeviceDerivatives::add_array(std::size_t array, const DeviceArray<unsigned long long>& from, std::int64_t count,
-                                  TaskSums& sums) {
+/// Moves the first `count` integers of a device to array `array` of the host.
+void move_array(DeviceArray<unsigned long long>& from, std::int64_t count, std::size_t array, TaskSums& sums) {
   // Each thread has a part of the array to copy and to add, through memory that the device writes without help.
   constexpr std::int64_t part = std::int64_t{1} << 20, most_at_once = 16;
   const std::int64_t parts = ceil_div(count, part);
@@ -63,20 +50,44 @@ void DeviceDerivatives::add_array(std::size_t array, const DeviceArray<unsigned 
       sums.add_integers(array, static_cast<std::size_t>(n * part), {numbers.data(), length});
     }
   });
+  fill_with_zeros(from);
 }
 
-void DeviceDerivatives::add_to(TaskSums& sums) const {
+}
+
+DeviceDerivatives::DeviceDerivatives(const PanelLayout& layout) : layout_(layout), vvoo_sums_(layout) {
+  const std::int64_t orbitals = layout.tiles().orbitals();
+  make_zeros(operands_, layout.doubles());
+  make_zeros(vvoo_, vvoo_sums_.size());
+  make_zeros(energies_, orbitals);
+  for (std::size_t set = 0; set < layout.sets(); ++set) make_zeros(ov_tensors_[set], orbitals * orbitals);
+}
+
+std::int64_t DeviceDerivatives::bytes(const Problem& problem, const TileSpace& tiles) {
+  return derivative_sum_bytes(problem, tiles) +
+         VvooSums(layout_of_derivatives(problem, tiles)).size() * static_cast<std::int64_t>(sizeof(unsigned long long));
+}
+
+void DeviceDerivatives::set(DerivativeParameters& parameters) const {
+  parameters.energies = energies_.data();
+  for (std::size_t set = 0; set < max_disconnected_sets; ++set) parameters.ov_tensors[set] = ov_tensors_[set].data();
+  parameters.units = 1.0 / unit_of_operands;
+  parameters.energy_units = 1.0 / unit_of_energies;
+}
+
+void throw_lost_derivatives(const DeviceError& error) {
+  throw Error(fmt::format("{} What this GPU had added to the derivatives is lost; start the run again.", error.what()));
+}
+
+void DeviceDerivatives::move_to(TaskSums& sums) {
   TRIFUSE_CUDA(cudaDeviceSynchronize());
   const Stream stream;
   for (const VvooSums::Block& block : vvoo_sums_.blocks())
     launch_add_vvoo_sums(block.packing, vvoo_.data() + block.begin, operands_.data() + block.linear, stream);
   TRIFUSE_CUDA(cudaStreamSynchronize(stream));
+  fill_with_zeros(vvoo_);
   const TileSpace& space = layout_.tiles();
   const std::int64_t orbitals = space.orbitals();
-  add_array(DerivativeSums::operands, operands_, layout_.doubles(), sums);
-  add_array(DerivativeSums::energies, energies_, orbitals, sums);
-  for (std::size_t set = 0; set < layout_.sets(); ++set)
-    add_array(DerivativeSums::ov_tensor(set), ov_tensors_[set], orbitals * orbitals, sums);
   // Three omega2 are subtracted from a denominator, one for each particle.
   std::vector<std::int64_t> of_energies(static_cast<std::size_t>(orbitals));
   TRIFUSE_CUDA(cudaMemcpy(of_energies.data(), energies_.data(), of_energies.size() * sizeof(std::int64_t),
@@ -87,6 +98,10 @@ void DeviceDerivatives::add_to(TaskSums& sums) const {
     of_omega2 += static_cast<std::uint64_t>(of_energies[static_cast<std::size_t>(p)]);
   const std::int64_t total[] = {static_cast<std::int64_t>(of_omega2)};
   sums.add_integers(DerivativeSums::omega2, 0, total);
+  move_array(operands_, layout_.doubles(), DerivativeSums::operands, sums);
+  move_array(energies_, orbitals, DerivativeSums::energies, sums);
+  for (std::size_t set = 0; set < layout_.sets(); ++set)
+    move_array(ov_tensors_[set], orbitals * orbitals, DerivativeSums::ov_tensor(set), sums);
 }
 
 BackwardLaunch::BackwardLaunch(const DeviceDerivatives& sums, std::int64_t seed_bytes)

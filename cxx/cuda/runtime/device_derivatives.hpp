@@ -14,6 +14,10 @@
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/plan/task_sums.hpp"
 
+namespace trifuse {
+class DeviceError;
+}
+
 namespace trifuse::gpu {
 
 /// The sums of derivatives on one GPU, see DerivativeSums. All workers of the GPU add to them. Belongs to the current
@@ -33,18 +37,18 @@ class DeviceDerivatives {
   /// Returns the integers by vvoo blocks, and where they are.
   unsigned long long* vvoo() const { return vvoo_.data(); }
   const VvooSums& vvoo_sums() const { return vvoo_sums_; }
-  /// Copies the sums to the host and adds them to `sums`. All work of the workers must be done. May be called once: it
-  /// adds the vvoo blocks to the operands on the device.
-  void add_to(TaskSums& sums) const;
+  /// Adds the sums to `sums` of the host and begins with zeros again. All work of the workers must be done.
+  void move_to(TaskSums& sums);
 
  private:
-  static void add_array(std::size_t array, const DeviceArray<unsigned long long>& from, std::int64_t count,
-                        TaskSums& sums);
-
   const PanelLayout& layout_;
   const VvooSums vvoo_sums_;
   DeviceArray<unsigned long long> operands_, vvoo_, energies_, ov_tensors_[max_disconnected_sets];
 };
+
+/// Throws an Error instead of a DeviceError: the tasks that a failed GPU had added to its sums are lost with it, so
+/// other workers cannot go on.
+[[noreturn]] void throw_lost_derivatives(const DeviceError& error);
 
 /// The backward pass of the tasks of a launch: their seeds, and the products of these with panels. Belongs to a worker
 /// of the current device.
