@@ -277,8 +277,6 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
         "omega2 with the method t or reg-t.");
   }
   if (on_gpus && problem.two_sided()) refuse("on GPUs if there are left amplitudes; choose the device cpu.");
-  if (on_gpus && problem.right->factors() != nullptr)
-    refuse("on GPUs if the integrals have factors; choose the device cpu.");
   if (rotates) refuse("for orbitals that are rotated; give arrays in canonical or semicanonical orbitals.");
   for (const TileSource* source : {problem.right, problem.left}) {
     if (source == nullptr) continue;

@@ -4,12 +4,15 @@
     PYTHONPATH=drivers/python TRIFUSE_LIBRARY=.../libtrifuse.so TRIFUSE_TEST_DATA=tests/data python3 tests/python/test_derivatives_on_gpu.py
 """
 
+import tempfile
 import unittest
+from pathlib import Path
 
 import numpy as np
 
 import trifuse
 from test_derivatives import BEH, HF, arrays_of, expect_same_bits, random_arrays, triples
+from test_derivatives_by_factors import random_factors
 from trifuse import _library
 
 HAS_GPU = _library.library().has_cuda and _library.library().gpu_count() > 0
@@ -41,6 +44,37 @@ class DerivativesOnGpu(unittest.TestCase):
             arrays = random_arrays(dict(zip(("_a", "_b"), holes)), dict(zip(("_a", "_b"), particles)), size=0.02)
             with self.subTest(holes=holes, particles=particles, **options):
                 self.expect_those_of_cores(arrays, **options)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_factors(self):
+        for holes, particles, options in ((5, 9, {}), (9, 37, {"tile_size": 8}), (6, 17, {"derivatives": "t"}),
+                                          (6, 11, {"form": "spin-orbital"})):
+            with self.subTest(holes=holes, particles=particles, **options):
+                self.expect_those_of_cores(random_factors({"": holes}, {"": particles}, size=0.02), **options)
+        for holes, particles, options in (((7, 6), (17, 18), {}), ((6, 5), (12, 13), {"derivatives": "t"})):
+            arrays = random_factors(dict(zip(("_a", "_b"), holes)), dict(zip(("_a", "_b"), particles)), size=0.02)
+            with self.subTest(holes=holes, particles=particles, **options):
+                self.expect_those_of_cores(arrays, **options)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_a_journal(self):
+        # Small tiles, so that the run takes longer than the time between two calls of `progress`.
+        arrays, options = random_arrays({"": 16}, {"": 96}, size=0.02), {"device": "cuda", "tile_size": 4}
+        whole = triples(arrays, **options)
+
+        def interrupt(done, total):
+            if done > 0:
+                raise KeyboardInterrupt
+
+        with tempfile.TemporaryDirectory() as folder:
+            options["journal"] = Path(folder) / "x.journal"
+            with self.assertRaises(KeyboardInterrupt):
+                triples(arrays, progress=interrupt, **options)
+            resumed, again = triples(arrays, **options), triples(arrays, **options)
+        for result in (resumed, again):
+            self.assertEqual(float(result), float(whole))
+            for name, expected in whole.derivatives.items():
+                np.testing.assert_array_equal(result.derivatives[name], expected, err_msg=name)
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_the_same_bits_in_every_run(self):

@@ -57,8 +57,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     precision_ = options.precision;
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     problem_.require_operands_of_quotients();
-    if (has_derivatives() && (problem_.two_sided() || PanelLayout::auxiliary_of(problem_) > 0))
-      throw UsageError("GPUs compute derivatives of one side without factors; choose the device cpu.");
+    if (has_derivatives() && problem_.two_sided())
+      throw UsageError("GPUs compute derivatives of one side; choose the device cpu.");
     for (const int number : options.devices) {
       TRIFUSE_CUDA(cudaSetDevice(number));
       Device& device = devices_.emplace_back(number);
