@@ -45,7 +45,7 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, b
   BegunDevices begun;
   const bool several = communicator != nullptr && communicator->size() > 1;
   // Derivatives that GPUs do not compute.
-  const bool on_cores = two_sided || several || !options.calculation.journal.empty() || right.factors() != nullptr;
+  const bool on_cores = two_sided || several;
   begun.options = std::async(soon, [&options, &right, on_cores, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
     if (!chosen.choose_executor || !with_gpu) return chosen;
