@@ -43,10 +43,11 @@ def packed(arrays):
             for name, values in arrays.items()}
 
 
-def random_factors(holes, particles, size=0.15, naux=7):
-    """Random arrays with factors instead of integrals."""
+def random_factors(holes, particles, size=0.15, naux=7, size_of_t2=0.2):
+    """Random arrays with factors instead of integrals. `size`: of the factors."""
     rng = np.random.default_rng(4)
-    arrays = {name: values for name, values in random_arrays(holes, particles).items() if not name.startswith(("ovv", "ovo"))}
+    arrays = {name: values for name, values in random_arrays(holes, particles, size=size_of_t2).items()
+              if not name.startswith(("ovv", "ovo"))}
     for s in holes:
         o, v = holes[s], particles[s]
         for pair, shape in (("oo", (o, o)), ("ov", (o, v)), ("vv", (v, v))):

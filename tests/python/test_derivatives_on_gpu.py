@@ -50,16 +50,17 @@ class DerivativesOnGpu(unittest.TestCase):
         for holes, particles, options in ((5, 9, {}), (9, 37, {"tile_size": 8}), (6, 17, {"derivatives": "t"}),
                                           (6, 11, {"form": "spin-orbital"})):
             with self.subTest(holes=holes, particles=particles, **options):
-                self.expect_those_of_cores(random_factors({"": holes}, {"": particles}, size=0.02), **options)
+                self.expect_those_of_cores(random_factors({"": holes}, {"": particles}, size=0.02, size_of_t2=0.02), **options)
         for holes, particles, options in (((7, 6), (17, 18), {}), ((6, 5), (12, 13), {"derivatives": "t"})):
-            arrays = random_factors(dict(zip(("_a", "_b"), holes)), dict(zip(("_a", "_b"), particles)), size=0.02)
+            arrays = random_factors(dict(zip(("_a", "_b"), holes)), dict(zip(("_a", "_b"), particles)), size=0.02,
+                                    size_of_t2=0.02)
             with self.subTest(holes=holes, particles=particles, **options):
                 self.expect_those_of_cores(arrays, **options)
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_a_journal(self):
         # Small tiles, so that the run takes longer than the time between two calls of `progress`.
-        arrays, options = random_arrays({"": 16}, {"": 96}, size=0.02), {"device": "cuda", "tile_size": 4}
+        arrays, options = random_arrays({"": 16}, {"": 96}, size=0.002), {"device": "cuda", "tile_size": 4}
         whole = triples(arrays, **options)
 
         def interrupt(done, total):
