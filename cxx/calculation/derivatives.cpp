@@ -276,7 +276,6 @@ void require_derivatives(const CalculationOptions& options, const Problem& probl
         "for methods with moments of CCSD, for several methods or for several values of omega2; ask for one value of "
         "omega2 with the method t or reg-t.");
   }
-  if (on_gpus && problem.two_sided()) refuse("on GPUs if there are left amplitudes; choose the device cpu.");
   if (rotates) refuse("for orbitals that are rotated; give arrays in canonical or semicanonical orbitals.");
   for (const TileSource* source : {problem.right, problem.left}) {
     if (source == nullptr) continue;

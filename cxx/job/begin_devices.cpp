@@ -38,20 +38,18 @@ std::vector<int> likely_devices(std::vector<int> wanted, const GpuRanks& of) {
 
 }
 
-BegunDevices begin_devices(const JobOptions& options, const TileSource& right, bool two_sided,
-                           const Communicator* communicator, const GpuRanks& gpus) {
+BegunDevices begin_devices(const JobOptions& options, const TileSource& right, const Communicator* communicator,
+                           const GpuRanks& gpus) {
   // If no thread can be started, the caller does this when it needs the result.
   constexpr auto soon = std::launch::async | std::launch::deferred;
   BegunDevices begun;
   const bool several = communicator != nullptr && communicator->size() > 1;
-  // Derivatives that GPUs do not compute.
-  const bool on_cores = two_sided || several;
-  begun.options = std::async(soon, [&options, &right, on_cores, with_gpu = gpus.with_gpu] {
+  begun.options = std::async(soon, [&options, &right, several, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
     if (!chosen.choose_executor || !with_gpu) return chosen;
     if (chosen.derivatives != Derivatives::none) {
       const std::vector<DeviceInfo> all = visible_devices();
-      if (on_cores || !std::all_of(all.begin(), all.end(), computes_derivatives)) return chosen;
+      if (several || !std::all_of(all.begin(), all.end(), computes_derivatives)) return chosen;
     }
     chosen.executor = choose_executor(right.tiles(), chosen.formulation, chosen.precision);
     return chosen;

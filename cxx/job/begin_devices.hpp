@@ -32,9 +32,9 @@ GpuRanks gpu_ranks(Communicator* ranks, std::optional<int> of_host);
 /// check and read the input. Errors of GPUs are ignored. They occur again, and are reported, when the run uses the
 /// GPUs.
 ///
-/// `options` and `right` must outlive the result. `two_sided`: true if there are left amplitudes. `communicator`: the
-/// ranks of the job; null for a single process. `gpus`: result of gpu_ranks().
-BegunDevices begin_devices(const JobOptions& options, const TileSource& right, bool two_sided,
-                           const Communicator* communicator, const GpuRanks& gpus);
+/// `options` and `right` must outlive the result. `communicator`: the ranks of the job; null for a single process.
+/// `gpus`: result of gpu_ranks().
+BegunDevices begin_devices(const JobOptions& options, const TileSource& right, const Communicator* communicator,
+                           const GpuRanks& gpus);
 
 }

@@ -53,8 +53,7 @@ class Job {
     run_collectively(ranks_, [&] { fragments_.emplace(*readable_right_, options_.calculation); });
     const GpuRanks gpus = gpu_ranks(ranks_, options_.gpus_of_host);
     BegunDevices begun;
-    run_collectively(ranks_,
-                     [&] { begun = begin_devices(options_, *right_.source, left_.source != nullptr, ranks_, gpus); });
+    run_collectively(ranks_, [&] { begun = begin_devices(options_, *right_.source, ranks_, gpus); });
     CalculationOptions options;
     const auto resolve = [&] { run_collectively(ranks_, [&] { options = begun.options.get(); }); };
     if (may_check_beside_gpus()) resolve();

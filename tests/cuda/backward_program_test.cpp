@@ -211,11 +211,12 @@ TEST(BackwardTiles, CoverAPanelOnce) {
 TEST(SeedTiles, AreCutUntilTheSeedsFit) {
   const auto source = make_synthetic_blocks({Reference::rhf, 20, 20, 60, 60, 1, 20, 60, 1});
   const TileSpace& tiles = source->tiles();
-  constexpr auto adapted = SpinFormulation::spin_adapted;
-  EXPECT_EQ(largest_seed_bytes(adapted, tiles), 6LL * 20 * 20 * 20 * 60 * 60 * 60 * 8);
-  const TileSpace cut = tiles_with_room_for_seeds(adapted, tiles, std::int64_t{1} << 30);
-  EXPECT_LE(largest_seed_bytes(adapted, cut), std::int64_t{1} << 30);
-  EXPECT_EQ(tiles_with_room_for_seeds(adapted, tiles, std::int64_t{1} << 40).size(), tiles.size());
+  for (const int targets : {6, 12}) {
+    EXPECT_EQ(largest_seed_bytes(targets, tiles), targets * 20LL * 20 * 20 * 60 * 60 * 60 * 8);
+    const TileSpace cut = tiles_with_room_for_seeds(targets, tiles, std::int64_t{1} << 30);
+    EXPECT_LE(largest_seed_bytes(targets, cut), std::int64_t{1} << 30);
+    EXPECT_EQ(tiles_with_room_for_seeds(targets, tiles, std::int64_t{1} << 40).size(), tiles.size());
+  }
 }
 
 }

@@ -42,11 +42,11 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Returns the device function with the epilogue Seeds. seeds.cu compiles it.
-template <typename Config>
+/// Returns the device function with the epilogue Seeds for one side or two. seeds.cu compiles it.
+template <int sides, typename Config>
 const void* seeds_function(SpinFormulation formulation);
 
-/// Returns the device function of one of five epilogues. Only kernels with bulk staging in double precision have seeds;
+/// Returns the device function of an epilogue. Only kernels with bulk staging in double precision have seeds;
 /// others return null.
 template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides>
 const void* kernel_of_kind(EnergyKind kind) {
@@ -56,9 +56,12 @@ const void* kernel_of_kind(EnergyKind kind) {
     case EnergyKind::two_sides:
       return kernel_function<TwoSides>();
     case EnergyKind::seeds:
+    case EnergyKind::seeds_of_two_sides:
       using Config = typename OneSide::Config;
-      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1)
-        return seeds_function<Config>(OneSide::formulation);
+      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1) {
+        return kind == EnergyKind::seeds ? seeds_function<1, Config>(OneSide::formulation)
+                                         : seeds_function<2, Config>(OneSide::formulation);
+      }
       return nullptr;
     case EnergyKind::quotients:
       return kernel_function<Quotients>();

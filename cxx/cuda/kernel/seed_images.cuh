@@ -14,7 +14,7 @@ struct TargetNumbers {
 
 /// Writes the seeds of a task to device memory, for one lane. The images of the task are in the registers of the warp:
 /// lane n has images n and 32 + n.
-template <int targets>
+template <int targets, int sides>
 class SeedImages {
  public:
   /// `extent`: of the task. `group`: [i, j, k] hole groups of the CTA tile.
@@ -30,10 +30,10 @@ class SeedImages {
         group_{group[0], group[1], group[2]} {}
 
   /// Writes the seeds of the two elements of a lane with the same particles to all their images. `elements`: the
-  /// LaneElements. `particle`: [a, b, c]. `has_seeds`, `seed`: [half].
+  /// LaneElements. `particle`: [a, b, c]. `has_seeds`: [half]. `seed`: [half][side].
   template <typename Elements>
   __device__ __forceinline__ void write(const Elements& elements, const int (&particle)[3], const bool (&has_seeds)[2],
-                                        const TargetNumbers<targets> (&seed)[2]) const {
+                                        const TargetNumbers<targets> (&seed)[2][sides]) const {
     const int hole[3] = {elements.local_hole(0, 0), elements.local_hole(1, 0), elements.local_hole(2, 0)};
     const int upper[3] = {elements.local_hole(0, 1), elements.local_hole(1, 1), elements.local_hole(2, 1)};
 #pragma unroll 1
@@ -49,30 +49,35 @@ class SeedImages {
           atom + static_cast<unsigned>(seed_place(select(hole, h0), select(hole, h1), select(hole, h2), odd)),
           atom + static_cast<unsigned>(seed_place(select(upper, h0), select(upper, h1), select(upper, h2), odd))};
       // Only spin-orbital seeds, of which a task has one target, change their sign.
-      const auto value = [&](int half, int source) {
-        const double x = seed[half].of[source];
+      const auto value = [&](int half, int side, int source) {
+        const double x = seed[half][side].of[source];
         return targets == 1 && image.is_negative() ? -x : x;
       };
-      const auto put = [&](int target, double of_first, double of_second) {
-        double* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target)) * stride_;
+      const auto put = [&](int target, int side, double of_first, double of_second) {
+        double* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target * sides + side)) * stride_;
         if (has_seeds[0]) __stcs(to + place[0], of_first);
         if (has_seeds[1]) __stcs(to + place[1], of_second);
       };
       const int only = first_with_seeds(image);
       if (targets > 1 && has_only(image, only)) {  // where all tiles of holes are equal
-        double first = value(0, 0), second = value(1, 0);
 #pragma unroll
-        for (int source = 1; source < targets; ++source) {
-          first = only == source ? value(0, source) : first;
-          second = only == source ? value(1, source) : second;
+        for (int side = 0; side < sides; ++side) {
+          double first = value(0, side, 0), second = value(1, side, 0);
+#pragma unroll
+          for (int source = 1; source < targets; ++source) {
+            first = only == source ? value(0, side, source) : first;
+            second = only == source ? value(1, side, source) : second;
+          }
+          put(image.target(only), side, first, second);
         }
-        put(image.target(only), first, second);
         continue;
       }
 #pragma unroll
       for (int source = 0; source < targets; ++source) {
         const int target = image.target(source);
-        if (target != SeedImage::none) put(target, value(0, source), value(1, source));
+        if (target == SeedImage::none) continue;
+#pragma unroll
+        for (int side = 0; side < sides; ++side) put(target, side, value(0, side, source), value(1, side, source));
       }
     }
   }
@@ -95,7 +100,7 @@ class SeedImages {
   }
 
   double* const begin_;
-  const std::uint32_t stride_;  ///< doubles from one target to the next
+  const std::uint32_t stride_;  ///< doubles from one target of a side to the next
   const int count_;
   const unsigned first_, second_;
   const SeedExtents extents_;

@@ -14,20 +14,23 @@
 
 namespace trifuse::gpu {
 
-/// The epilogue of runs with derivatives, for one side and one omega2. It computes the energies of a CTA tile, writes
-/// the seeds of the connected triples to device memory, and adds the derivatives by ov tensors, vvoo blocks and orbital
-/// energies to their integers. It reads the vvoo blocks from device memory.
+/// The epilogue of runs with derivatives, for one omega2. It computes the energies of a CTA tile, writes the seeds of
+/// the connected triples to device memory, and adds the derivatives by ov tensors, vvoo blocks and orbital energies to
+/// their integers. It reads the vvoo blocks from device memory.
 ///
 /// The seeds belong to all elements of a task, see seed_layout.hpp. Where tiles are equal, an element that is computed
 /// has several images, see SeedImage. So the seeds have no weight of equal orbitals. The other derivatives are those of
-/// the elements that are computed, with their weights.
-template <SpinFormulation formulation_, typename ConfigT>
-class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_adapted, SpinAdaptedElements<1, ConfigT>,
-                                        WarpEpilogue<formulation_, 1, ConfigT>> {
+/// the elements that are computed, with their weights. The derivatives by D_left and by S are made of D_right; those by
+/// D_right are made of D_left and S.
+template <SpinFormulation formulation_, int sides_, typename ConfigT>
+class Seeds
+    : public std::conditional_t<formulation_ == SpinFormulation::spin_adapted, SpinAdaptedElements<sides_, ConfigT>,
+                                WarpEpilogue<formulation_, sides_, ConfigT>> {
   static constexpr bool adapted = formulation_ == SpinFormulation::spin_adapted;
-  using Base = std::conditional_t<adapted, SpinAdaptedElements<1, ConfigT>, WarpEpilogue<formulation_, 1, ConfigT>>;
+  using Base =
+      std::conditional_t<adapted, SpinAdaptedElements<sides_, ConfigT>, WarpEpilogue<formulation_, sides_, ConfigT>>;
   using Base::elements_, Base::lane_, Base::numbers_per_target, Base::parameters_, Base::scratch_, Base::threads,
-      Base::vvoo_offset;
+      Base::two_sided, Base::vvoo_offset;
   using typename Base::Elements;
   static constexpr int targets = Base::targets_per_side;
   static constexpr int terms =
@@ -62,11 +65,12 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
     return {{x.e0, x.e1, x.e2, x.o3, x.o4, x.o5}};
   }
 
-  __device__ __forceinline__ Amplitudes read(int a, int b, int c, int half) const {
+  __device__ __forceinline__ Amplitudes read(int side, int a, int b, int c, int half) const {
     if constexpr (adapted) {
-      return amplitudes(Base::read_targets(0, a, b, c, half));
+      return amplitudes(Base::read_targets(side, a, b, c, half));
     } else {
-      return {{final_sign<typename Config::Schedule> * scratch_[Elements::index(a, b, c, half) * threads]}};
+      return {{final_sign<typename Config::Schedule> *
+               scratch_[side * numbers_per_target + Elements::index(a, b, c, half) * threads]}};
     }
   }
 
@@ -302,36 +306,54 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
     double inverse;  ///< 1 / x
   };
 
+  /// Returns the seeds of D_left and of S from amplitudes D_right, or those of D_right from D_left + S.
+  static __device__ __forceinline__ Amplitudes seeds_from(const Amplitudes& x, double factor) {
+    if constexpr (adapted) {
+      return amplitudes(spin_adapted_left_seeds(six(x), factor));
+    } else {
+      return {{spin_orbital_left_seed(x.of[0], factor)}};
+    }
+  }
+
   /// Computes one element: adds its energies to `energy`, makes the seeds of D, and returns its derivative by x.
-  __device__ __forceinline__ double compute_element(const Element& e, const Amplitudes& d, const Amplitudes& s,
-                                                    double (&energy)[sums_count], Amplitudes& of_d) const {
+  /// `left`, `right`: D of the sides, which is the same if there is one side. `of_d`: [side].
+  __device__ __forceinline__ double compute_element(const Element& e, const Amplitudes& left, const Amplitudes& s,
+                                                    const Amplitudes& right, double (&energy)[sums_count],
+                                                    Amplitudes (&of_d)[sides_]) const {
     const double factor = elements_.data.task.weight * e.inverse;
+    Amplitudes others;
+#pragma unroll
+    for (int t = 0; t < targets; ++t) others.of[t] = (two_sided ? left.of[t] : 2.0 * left.of[t]) + s.of[t];
+    if constexpr (two_sided) of_d[0] = seeds_from(right, factor);
+    of_d[sides_ - 1] = seeds_from(others, factor);
     double contribution;  // the last of the energies is E(T)
     if constexpr (adapted) {
-      Amplitudes both;
-#pragma unroll
-      for (int t = 0; t < targets; ++t) both.of[t] = 2.0 * d.of[t] + s.of[t];
-      of_d = amplitudes(spin_adapted_left_seeds(six(both), factor));
-      const Numerators sum = spin_adapted_numerators(six(d), six(s), six(d));
+      const Numerators sum = spin_adapted_numerators(six(left), six(s), six(right));
       add_multiple(energy, e.weight * e.inverse, sum.all);
       add_multiple(energy + Energies::count, e.weight * e.inverse, sum.same);
       contribution = sum.all.values().back();
     } else {
-      of_d.of[0] = spin_orbital_left_seed(2.0 * d.of[0] + s.of[0], factor);
-      const Energies sum = spin_orbital_energies(d.of[0] * d.of[0], s.of[0] * d.of[0]);
+      const Energies sum = spin_orbital_energies(left.of[0] * right.of[0], s.of[0] * right.of[0]);
       add_multiple(energy, e.weight * e.inverse, sum);
       contribution = sum.values().back();
     }
     return denominator_seed(factor * e.weight * contribution, e.inverse);
   }
 
-  /// Returns the derivatives by S of an element with amplitudes D.
-  __device__ __forceinline__ Amplitudes singles_seed(const Element& e, const Amplitudes& d) const {
-    const double factor = elements_.data.task.weight * e.inverse * e.weight;
-    if constexpr (adapted) {
-      return amplitudes(spin_adapted_left_seeds(six(d), factor));
+  /// Returns the derivatives by S of an element with amplitudes D_right.
+  __device__ __forceinline__ Amplitudes singles_seed(const Element& e, const Amplitudes& right) const {
+    return seeds_from(right, elements_.data.task.weight * e.inverse * e.weight);
+  }
+
+  /// Returns D_left of an element, which is `right` if there is one side. `n`: [a, b, c] particles of the warp tile.
+  __device__ __forceinline__ std::conditional_t<two_sided, Amplitudes, const Amplitudes&> left_of(
+      const Element& e, const Amplitudes& right, const int (&n)[3], int half) const {
+    if constexpr (two_sided) {
+      Amplitudes left = read(0, n[0], n[1], n[2], half);
+      if (e.weight == 0.0) left = {};
+      return left;
     } else {
-      return {{spin_orbital_left_seed(d.of[0], factor)}};
+      return right;
     }
   }
 
@@ -344,8 +366,8 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
   /// Adds the derivatives of a set. With set 0 it also computes energies, writes seeds, and adds the derivatives by
   /// orbital energies.
   __device__ __forceinline__ void compute_set(int set, double (&energy)[sums_count]) const {
-    const SeedImages<targets> images(parameters_.derivatives.seeds[elements_.data.cta_tile.task],
-                                     elements_.data.task.extent, elements_.data.cta_tile.hole_group, lane_);
+    const SeedImages<targets, sides_> images(parameters_.derivatives.seeds[elements_.data.cta_tile.task],
+                                             elements_.data.task.extent, elements_.data.cta_tile.hole_group, lane_);
     const VvooPlaces places(*this);
     const VvooAddresses sums(*this, places, set);
     const Part of_holes[2] = {holes(0), holes(1)};
@@ -365,7 +387,7 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
         for (int c = 0; c < Config::warp_tile_c; ++c) {
           particle[2] = elements_.tile_particle(2, c);
           const int n[3] = {a, b, c};
-          Amplitudes d[2] = {read(a, b, c, 0), read(a, b, c, 1)}, seed[2];
+          Amplitudes right[2] = {read(sides_ - 1, a, b, c, 0), read(sides_ - 1, a, b, c, 1)}, seed[2];
           const Part of_particles = particles(a, b, c);
           Element element[2];
 #pragma unroll
@@ -373,11 +395,11 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
             const double weight = of_particles.weight * of_holes[half].weight;
             const double x = weight != 0.0 ? Base::delta(a, b, c, half) - shift : 1.0;
             element[half] = {weight, reciprocal(x)};
-            if (weight == 0.0) d[half] = {};  // beyond the end of a tile numbers have no meaning
-            seed[half] = singles_seed(element[half], d[half]);
+            if (weight == 0.0) right[half] = {};  // beyond the end of a tile numbers have no meaning
+            seed[half] = singles_seed(element[half], right[half]);
           }
           if (set == 0) {
-            Amplitudes s[2] = {}, of_d[2];
+            Amplitudes s[2] = {}, of_d[2][sides_];
 #pragma unroll 1
             for (int from = 0; from < parameters_.sets; ++from) {
               add_singles<0>(places, from, n, particle, s);
@@ -389,7 +411,8 @@ class Seeds : public std::conditional_t<formulation_ == SpinFormulation::spin_ad
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
               if (element[half].weight == 0.0) s[half] = {};
-              const double of_element = compute_element(element[half], d[half], s[half], energy, of_d[half]);
+              const double of_element = compute_element(element[half], left_of(element[half], right[half], n, half),
+                                                        s[half], right[half], energy, of_d[half]);
               has_seeds[half] = of_particles.has_seeds && of_holes[half].has_seeds;
               of_x += of_element;
 #pragma unroll

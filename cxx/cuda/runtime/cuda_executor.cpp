@@ -57,8 +57,6 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     precision_ = options.precision;
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     problem_.require_operands_of_quotients();
-    if (has_derivatives() && problem_.two_sided())
-      throw UsageError("GPUs compute derivatives of one side; choose the device cpu.");
     for (const int number : options.devices) {
       TRIFUSE_CUDA(cudaSetDevice(number));
       Device& device = devices_.emplace_back(number);
@@ -152,7 +150,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   /// Leaves the best kernel that has seeds. A second kernel would need seeds of its own in memory.
   void keep_kernel_with_seeds(Device& device) const {
     const Kernel* const best = device.kernels.front();
-    if (best->function(problem_.formulation, EnergyKind::seeds) == nullptr) {
+    if (best->function(problem_.formulation, energy_kind(problem_)) == nullptr) {
       throw UsageError(fmt::format(
           "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and the precision double; choose "
           "the device cpu.",
@@ -165,8 +163,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   TileSpace plan_derivatives(const TileSpace& tiles) {
     constexpr std::int64_t seed_part = 6, least_seeds = std::int64_t{1} << 30;
     const std::int64_t limit = least_budget_ / seed_part;
-    TileSpace cut = tiles_with_room_for_seeds(problem_.formulation, tiles, limit);
-    seed_bytes_ = std::max(largest_seed_bytes(problem_.formulation, cut), std::min(limit, least_seeds));
+    TileSpace cut = tiles_with_room_for_seeds(problem_.targets(), tiles, limit);
+    seed_bytes_ = std::max(largest_seed_bytes(problem_.targets(), cut), std::min(limit, least_seeds));
     // Smaller tiles have panels that are a little larger.
     const auto sums = static_cast<std::int64_t>(1.1 * static_cast<double>(DeviceDerivatives::bytes(problem_, cut)));
     for (Device& device : devices_) device.budget -= sums;
@@ -235,7 +233,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     upload(device.eps, energies);
     device.quotients.upload(problem_, fine_);
     if (has_derivatives()) {
-      if (largest_seed_bytes(problem_.formulation, fine_) > seed_bytes_)
+      if (largest_seed_bytes(problem_.targets(), fine_) > seed_bytes_)
         throw UsageError("The derivatives of one task do not fit into the memory of the GPU; allow more --memory.");
       set_backward_limits();
       device.derivatives = std::make_unique<DeviceDerivatives>(panels_->layout_of_sums());

@@ -52,11 +52,25 @@ void append_images(SpinFormulation formulation, const TaskData& task, const std:
   }
 }
 
-/// Returns the bytes of the seeds of a task whose tiles have these sizes.
-std::int64_t seed_bytes(SpinFormulation formulation, std::int64_t holes, std::int64_t particles) {
+/// Returns the bytes of the seeds of a task whose tiles have these sizes. `targets`: see largest_seed_bytes().
+std::int64_t seed_bytes(int targets, std::int64_t holes, std::int64_t particles) {
   const auto h = static_cast<std::int32_t>(holes), p = static_cast<std::int32_t>(particles);
   const std::int32_t extent[6] = {p, p, p, h, h, h};
-  return targets_per_side(formulation) * SeedExtents(extent).doubles() * static_cast<std::int64_t>(sizeof(double));
+  return targets * SeedExtents(extent).doubles() * static_cast<std::int64_t>(sizeof(double));
+}
+
+/// Sets what the integers of one panel determine of an entry: where they begin, and which contracted indices x are
+/// wanted. `out`: the panel. `all`: true if the derivatives by its integrals are wanted, too.
+void set_sums(const PanelLayout& layout, const PanelKey& out, std::int64_t begin, bool all,
+              BackwardProgram::Entry& entry) {
+  // Kernels read the rows of a side from their begin on.
+  const PanelRows read = layout.rows(out), stored = layout.stored_rows(out);
+  const ContractedExtent extent = layout.contracted(out);
+  const std::int64_t amplitudes = read.amplitude_part(out.kind) - read.begin,
+                     count = out.kind == PanelKind::left ? extent.particles : extent.holes;
+  entry.shape.begin = static_cast<std::int32_t>(all ? 0 : amplitudes);
+  entry.shape.end = static_cast<std::int32_t>(all ? extent.total() : amplitudes + count);
+  entry.out = begin + (all ? stored.begin : stored.amplitude_part(out.kind) - amplitudes);
 }
 
 }
@@ -83,8 +97,8 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
                             BackwardProgram& program) {
   const TileSpace& space = layout.tiles();
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
+  const int sides = problem.sides();
   list_contractions(space, problem.formulation, task, contractions, EquivalentTargets::listed);
-  program.targets = 0;
   program.images.clear();
   program.products.clear();
   program.operations = 0.0;
@@ -92,13 +106,9 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
   for (const Product& product : contractions.products) {
     const Destination& destination = product.destinations.front();
     const auto& slot = destination.slot;
-    const auto [found, is_new] = places.try_emplace(destination.target, program.targets);
-    if (is_new) ++program.targets;
-    const PanelName left{PanelKey::left(product.left, Side::right), slot[1] > slot[2], format};
-    const PanelName right{PanelKey::right(product.right, Side::right), slot[3] > slot[4], format};
+    const auto found = places.try_emplace(destination.target, static_cast<int>(places.size())).first;
     const ContractedExtent extent = contracted_extent(space, product.contracted);
     BackwardProgram::Entry entry;
-    entry.target = found->second;
     std::copy(std::begin(names.data.extent), std::end(names.data.extent), std::begin(entry.shape.extent));
     entry.shape.particle = slot[0];
     entry.shape.hole = slot[5] - 3;
@@ -109,36 +119,38 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
     if (!adapted && product.right[0] == product.right[1]) entry.shape.factor /= 2.0;
     double elements = 2.0;
     for (const std::int32_t n : names.data.extent) elements *= n;
-    for (const bool to_left : {true, false}) {
-      const PanelName& out = to_left ? left : right;
-      const bool all = problem.derivatives == Derivatives::all;
-      const PanelRows rows = layout.stored_rows(out.key);
-      const PanelExtent* const found_panel = layout.find(out.key);
-      if (found_panel == nullptr) continue;
-      entry.panel = to_left ? right : left;
-      // Rows without integrals begin with the holes of right panels.
-      entry.out = found_panel->begin - (to_left || layout.has_whole_rows() ? 0 : extent.particles);
-      const Packing packing = packing_of(space, problem.formulation, out, rows.stride);
-      std::copy_n(packing.stride, 3, entry.shape.stride);
-      entry.shape.left = to_left ? 1 : 0;
-      entry.shape.begin = static_cast<std::int32_t>(all || to_left ? 0 : extent.particles);
-      entry.shape.end = static_cast<std::int32_t>(all || !to_left ? extent.total() : extent.particles);
-      if (entry.shape.begin == entry.shape.end) continue;
-      program.operations += elements * (entry.shape.end - entry.shape.begin);
-      program.products.push_back(entry);
+    for (int n = 0; n < sides; ++n) {
+      const Side side = n + 1 == sides ? Side::right : left_side(n);
+      const PanelName left{PanelKey::left(product.left, side), slot[1] > slot[2], format};
+      const PanelName right{PanelKey::right(product.right, side), slot[3] > slot[4], format};
+      entry.target = found->second * sides + n;
+      for (const bool to_left : {true, false}) {
+        const PanelName& out = to_left ? left : right;
+        const PanelExtent* const found_panel = layout.find(out.key);
+        if (found_panel == nullptr) continue;
+        entry.panel = to_left ? right : left;
+        const Packing packing = packing_of(space, problem.formulation, out, layout.stored_rows(out.key).stride);
+        std::copy_n(packing.stride, 3, entry.shape.stride);
+        entry.shape.left = to_left ? 1 : 0;
+        set_sums(layout, out.key, found_panel->begin, problem.derivatives == Derivatives::all, entry);
+        if (entry.shape.begin == entry.shape.end) continue;
+        program.operations += elements * (entry.shape.end - entry.shape.begin);
+        program.products.push_back(entry);
+      }
     }
   }
+  program.targets = static_cast<int>(places.size()) * sides;
   append_images(problem.formulation, names.data, places, program.images);
   program.vvoo.clear();
   for (const auto& [used, name] : names.vvoo) program.vvoo.push_back(used ? vvoo.find(name) : -1);
 }
 
-std::int64_t largest_seed_bytes(SpinFormulation formulation, const TileSpace& tiles) {
+std::int64_t largest_seed_bytes(int targets, const TileSpace& tiles) {
   const auto [holes, particles] = largest_tiles(tiles);
-  return seed_bytes(formulation, holes, particles);
+  return seed_bytes(targets, holes, particles);
 }
 
-TileSpace tiles_with_room_for_seeds(SpinFormulation formulation, const TileSpace& tiles, std::int64_t bytes) {
+TileSpace tiles_with_room_for_seeds(int targets, const TileSpace& tiles, std::int64_t bytes) {
   // The backward kernel computes multiples of 4 holes and of 8 particles. It is as fast with fewer particles, but not
   // with fragments of zeros, so tiles of holes are cut last.
   const TileSizes largest = largest_tiles(tiles);
@@ -146,7 +158,7 @@ TileSpace tiles_with_room_for_seeds(SpinFormulation formulation, const TileSpace
        {largest.holes, std::int64_t{20}, std::int64_t{16}, std::int64_t{12}, std::int64_t{8}}) {
     for (const std::int64_t particles :
          {largest.particles, std::int64_t{40}, std::int64_t{32}, std::int64_t{24}, std::int64_t{16}}) {
-      if (holes > largest.holes || particles > largest.particles || seed_bytes(formulation, holes, particles) > bytes)
+      if (holes > largest.holes || particles > largest.particles || seed_bytes(targets, holes, particles) > bytes)
         continue;
       return TileSizes{holes, particles} == largest ? tiles : tiles.refined(holes, particles);
     }

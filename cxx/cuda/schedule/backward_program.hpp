@@ -18,11 +18,11 @@ struct BackwardProgram {
   /// A BackwardProduct. `shape`: its members other than pointers; `factor` has no unit.
   struct Entry {
     BackwardProduct shape{};
-    int target = 0;        ///< number of the target among the seeds
+    int target = 0;        ///< number of the target of a side among the seeds: [target, side]
     PanelName panel{};     ///< the panel that is multiplied
     std::int64_t out = 0;  ///< offset in the sums of contracted index 0 of the first row of the other panel
   };
-  int targets = 0;  ///< targets that have seeds
+  int targets = 0;  ///< targets that have seeds, of all sides together
   std::vector<SeedImage> images;
   std::vector<Entry> products;
   std::vector<std::int64_t> vvoo;  ///< [set, vvoo block] place among the VvooSums; negative if the block vanishes
@@ -52,18 +52,18 @@ class VvooSums {
   std::int64_t size_ = 0;
 };
 
-/// Writes the backward program of `task` to `program`. `layout`: of the sums of a problem with one side and without
-/// factors, see layout_of_derivatives(). `vvoo`: those of the layout. `names`: its program, see write_program().
-/// `contractions`: memory that is reused from call to call.
+/// Writes the backward program of `task` to `program`. `layout`: of the sums of a problem without factors, see
+/// layout_of_derivatives(). `vvoo`: those of the layout. `names`: its program, see write_program(). `contractions`:
+/// memory that is reused from call to call.
 void write_backward_program(const Problem& problem, const PanelLayout& layout, const VvooSums& vvoo, const Task& task,
                             const TaskProgram& names, const OperandFormat& format, ContractionList& contractions,
                             BackwardProgram& program);
 
-/// Returns the bytes of the seeds of the largest task of `tiles`.
-std::int64_t largest_seed_bytes(SpinFormulation formulation, const TileSpace& tiles);
+/// Returns the bytes of the seeds of the largest task of `tiles`. `targets`: of a task, see Problem::targets().
+std::int64_t largest_seed_bytes(int targets, const TileSpace& tiles);
 
 /// Cuts orbital tiles until the seeds of the largest task take at most `bytes`, or the tiles are the smallest ones.
-TileSpace tiles_with_room_for_seeds(SpinFormulation formulation, const TileSpace& tiles, std::int64_t bytes);
+TileSpace tiles_with_room_for_seeds(int targets, const TileSpace& tiles, std::int64_t bytes);
 
 /// Widths of the tiles of the backward kernels, in k-tiles.
 inline constexpr int narrowest_backward_tile = 2, widest_backward_tile = 9;

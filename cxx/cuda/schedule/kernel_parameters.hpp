@@ -117,7 +117,8 @@ enum class EnergyKind : std::uint8_t {
   two_sides,  ///< the same with two sides
   quotients,  ///< any quotients, with two sides
   quotients_of_three_sides,
-  seeds,  ///< as one_side for one omega2, and derivatives
+  seeds,               ///< as one_side for one omega2, and derivatives
+  seeds_of_two_sides,  ///< as two_sides for one omega2, and derivatives
 };
 
 /// The tables of TripleDenominators in device memory. Holes are the fastest indices, because the lanes of a warp have
@@ -149,7 +150,7 @@ struct KernelParameters {
       ov_tensors[max_sets];   ///< [particle orbital, hole orbital] over all orbitals: t1 or f_ov, see DisconnectedSet
   const Quotient* quotients;  ///< [omega2]; of EnergyKind::quotients, which does not read `omega2`
   DeviceTables tables;
-  DerivativeParameters derivatives;  ///< of EnergyKind::seeds
+  DerivativeParameters derivatives;  ///< of EnergyKind::seeds and seeds_of_two_sides
   double* warp_sums;                 ///< result of the epilogue: [CTA tile, omega2, warp, sum] energies, hartree
   void* scratch;                     ///< [CTA, side, target, accumulator, thread] accumulators of the Precision
   std::uint32_t* next_cta_tile;      ///< counter of CTA tiles that have been taken, see fetch_cta_tile(); 0 at launch

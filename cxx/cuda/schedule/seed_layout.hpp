@@ -9,10 +9,12 @@
 /// How the seeds of a task lie in device memory. A seed is the derivative of the energy by an element of a target. The
 /// triples kernel writes the seeds of a task, and the backward kernel multiplies them with the panels of the task.
 ///
-///     seeds     [target, group of i, group of j, group of k, a, b, c, seed_place()]
+///     seeds     [target, side, group of i, group of j, group of k, a, b, c, seed_place()]
 ///
-/// An atom has the seeds of 4 x 4 x 4 holes of three particles. The number of c is even: an odd number is followed by
-/// one atom without meaning. Every element of the orbital tiles has its seed, also where tiles are equal.
+/// If both sides have the same operands, there is one side, whose seeds are the sums of those of both; else the left
+/// side comes first. An atom has the seeds of 4 x 4 x 4 holes of three particles. The number of c is even: an odd
+/// number is followed by one atom without meaning. Every element of the orbital tiles has its seed, also where tiles
+/// are equal.
 namespace trifuse::gpu {
 
 inline constexpr int seed_atom = hole_group_size * hole_group_size * hole_group_size;
@@ -73,7 +75,7 @@ inline constexpr int most_seed_images = 36;
 /// The seeds of a task in device memory.
 struct TaskSeeds {
   double* begin;
-  std::int64_t target_stride;  ///< doubles from one target to the next
+  std::int64_t target_stride;  ///< doubles from one target of a side to the next
   std::int32_t images;
   SeedImage image[most_seed_images];
 };
@@ -98,7 +100,7 @@ struct DerivativeParameters {
 /// p is the particle and y the hole that stand alone in the product; u < w are the positions of the other particles, h
 /// < h' those of the other holes. Each sum of a CTA tile is rounded once to an integer.
 struct BackwardProduct {
-  const double* seeds;          ///< begin of the target
+  const double* seeds;          ///< begin of the target of a side
   const char* panel;            ///< R for a left panel, L for a right panel: packed in FP64
   unsigned long long* out;      ///< element 0 of the integers of the panel, in the order of the host's panel
   std::int64_t stride[3];       ///< [position] see Packing; strides of `out`

@@ -54,7 +54,8 @@ struct TaskProgram {
 /// Returns what kernels compute for a problem. The spin-adapted kernel for any quotients goes through the targets once
 /// for all sets, so it is the faster one for two sets, also if all denominators are shifts.
 inline EnergyKind energy_kind(const Problem& problem) {
-  if (problem.derivatives != Derivatives::none) return EnergyKind::seeds;
+  if (problem.derivatives != Derivatives::none)
+    return problem.two_sided() ? EnergyKind::seeds_of_two_sides : EnergyKind::seeds;
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
   const bool several_sets = adapted && problem.two_sided() && problem.sets_end(0) > 1;
   if (problem.second_left) return EnergyKind::quotients_of_three_sides;
