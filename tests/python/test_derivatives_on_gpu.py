@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The option derivatives on a GPU: the arrays are those of cores. Without a GPU, only the refusals are tested.
+"""The option derivatives on a GPU: the arrays are those of cores. Without a GPU, the tests are skipped.
 
     PYTHONPATH=drivers/python TRIFUSE_LIBRARY=.../libtrifuse.so TRIFUSE_TEST_DATA=tests/data python3 tests/python/test_derivatives_on_gpu.py
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import trifuse
-from test_derivatives import BEH, HF, arrays_of, expect_same_bits, random_arrays, triples
+from test_derivatives import BEH, DATA, HF, arrays_of, expect_same_bits, random_arrays, triples
 from test_derivatives_by_factors import random_factors
 from trifuse import _library
 
@@ -86,11 +86,30 @@ class DerivativesOnGpu(unittest.TestCase):
     def test_little_memory(self):
         self.expect_those_of_cores(random_arrays({"": 20}, {"": 44}, size=0.02), memory=3 << 30)
 
-    def test_two_sides_are_refused(self):
-        arrays = random_arrays({"": 3}, {"": 4})
-        left = {"left": {key: arrays[key] for key in ("t1", "t2")}, "left_kind": "lambda"}
-        with self.assertRaisesRegex(trifuse.UsageError, "on GPUs if there are left amplitudes|no GPU|without CUDA|no NVIDIA"):
-            triples(arrays, device="cuda", **left)
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_left_amplitudes(self):
+        for holes, particles, options in (({"": 5}, {"": 9}, {}), ({"": 9}, {"": 18}, {"derivatives": "t"}),
+                                          ({"": 10}, {"": 21}, {"tile_size": 4}), ({"": 6}, {"": 11}, {"form": "spin-orbital"}),
+                                          ({"_a": 7, "_b": 6}, {"_a": 13, "_b": 14}, {}),
+                                          ({"_a": 6, "_b": 5}, {"_a": 12, "_b": 13}, {"derivatives": "t", "tile_size": 4})):
+            arrays, other = (random_arrays(holes, particles, seed=seed, size=0.02) for seed in (1, 2))
+            left = {key: values for key, values in other.items() if key[:2] in ("t1", "t2")}
+            for fock in True, False:
+                with self.subTest(holes=holes, particles=particles, fock=fock, **options):
+                    self.expect_those_of_cores(arrays, left=left, left_kind="lambda", fock_in_triples=fock, **options)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_dumps_with_left_amplitudes(self):
+        left = DATA / HF.replace(".h5", "_lambda.h5")
+        cores, gpu = (trifuse.run(DATA / HF, left=left, derivatives="all", device=device) for device in ("cpu", "cuda"))
+        for name, expected in cores.derivatives.items():
+            np.testing.assert_allclose(gpu.derivatives[name], expected, rtol=0.0, atol=1e-12, err_msg=name)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_the_same_bits_with_left_amplitudes(self):
+        arrays, other = (random_arrays({"": 13}, {"": 40}, seed=seed, size=0.02) for seed in (1, 2))
+        options = {"device": "cuda", "left": {key: other[key] for key in ("t1", "t2")}, "left_kind": "lambda"}
+        expect_same_bits(arrays, options, options)
 
 
 if __name__ == "__main__":
