@@ -51,7 +51,7 @@ class EmulatedBackwardPass {
     seeds_.clear();
     InTiles e{};
     const auto visit = [&](auto& self, std::size_t q) -> void {
-      if (q == e.size()) return write_seeds(task, e);
+      if (q == e.size()) return write_seeds(e);
       for (e[q] = 0; e[q] < names_.data.extent[q]; ++e[q]) self(self, q + 1);
     };
     visit(visit, 0);
@@ -88,7 +88,7 @@ class EmulatedBackwardPass {
   }
 
   /// Writes the seeds of an element that the triples kernel computes to all their images, see seeds.cuh.
-  void write_seeds(const Task& task, const InTiles& e) {
+  void write_seeds(const InTiles& e) {
     const TaskData& data = names_.data;
     const auto ascending = [](int equal, int x, int y, int z) {
       return ((equal & 1) == 0 || x <= y) && ((equal & 2) == 0 || y <= z);
@@ -102,7 +102,7 @@ class EmulatedBackwardPass {
     const auto energy = [&](std::int64_t orbital) { return problem_.right->orbital_energies()[index_of(orbital)]; };
     double x = -denominator_shift(problem_.quotients.front().omega2);
     for (std::size_t q = 0; q < 3; ++q) x += energy(h[q]) - energy(p[q]);
-    const double factor = is_left_out(problem_.formulation, p, h) ? 0.0 : task.weight / x;
+    const double factor = is_left_out(problem_.formulation, p, h) ? 0.0 : data.weight / x;
     const auto seeds = [&](const SixTargets& from) {
       if (adapted()) return spin_adapted_left_seeds(from, factor);
       return SixTargets{spin_orbital_left_seed(from.e0, factor), 0.0, 0.0, 0.0, 0.0, 0.0};
