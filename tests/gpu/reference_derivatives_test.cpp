@@ -64,9 +64,9 @@ void expect_derivatives_of_the_reference(const SyntheticMolecule& molecule, cons
   AgainstTheReference(problem, plan, layout, std::move(outcome.sums)).expect_equal();
 }
 
-class DerivativesOnGpuOf : public OnHopper<::testing::TestWithParam<NamedMolecule>> {};
+class ReferenceDerivativesOnGpuOf : public OnHopper<::testing::TestWithParam<NamedMolecule>> {};
 
-TEST_P(DerivativesOnGpuOf, EqualThoseOfTheReferenceEvaluation) {
+TEST_P(ReferenceDerivativesOnGpuOf, EqualThoseOfTheReferenceEvaluation) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
     for (const bool two_sided : {false, true}) {
       const Wanted wanted{formulation, two_sided, two_sided ? weighted_with_fock : ccsd_t_with_fock};
@@ -76,12 +76,13 @@ TEST_P(DerivativesOnGpuOf, EqualThoseOfTheReferenceEvaluation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, DerivativesOnGpuOf, ::testing::ValuesIn(molecules_of_every_kind()), molecule_name);
+INSTANTIATE_TEST_SUITE_P(Every, ReferenceDerivativesOnGpuOf, ::testing::ValuesIn(molecules_of_every_kind()),
+                         molecule_name);
 
-class DerivativesOnGpu : public OnHopper<::testing::Test> {};
+class ReferenceDerivativesOnGpu : public OnHopper<::testing::Test> {};
 
 // Tiles of one and of several hole groups, equal, ragged and smaller than a warp tile.
-TEST_F(DerivativesOnGpu, OfTwoSidesEqualThoseOfTheReferenceInTilesOfAnySize) {
+TEST_F(ReferenceDerivativesOnGpu, OfTwoSidesEqualThoseOfTheReferenceInTilesOfAnySize) {
   for (const TileSizes& sizes : {TileSizes{2, 2}, {1, 8}, {4, 4}, {5, 9}, {6, 10}, {8, 16}}) {
     expect_derivatives_of_the_reference(closed_shell(6, 10), {SpinFormulation::spin_adapted, true}, sizes, {});
     expect_derivatives_of_the_reference(open_shell(Reference::uhf, {5, 4, 6, 7}), {SpinFormulation::spin_orbital, true},
@@ -89,7 +90,7 @@ TEST_F(DerivativesOnGpu, OfTwoSidesEqualThoseOfTheReferenceInTilesOfAnySize) {
   }
 }
 
-TEST_F(DerivativesOnGpu, OfTwoSidesByAmplitudesEqualThoseOfTheReference) {
+TEST_F(ReferenceDerivativesOnGpu, OfTwoSidesByAmplitudesEqualThoseOfTheReference) {
   for (const auto& [molecule, formulation] :
        {std::pair{closed_shell(5, 8), SpinFormulation::spin_adapted},
         std::pair{open_shell(Reference::uhf, {4, 3, 5, 6}), SpinFormulation::spin_orbital}}) {
