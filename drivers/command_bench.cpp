@@ -255,7 +255,7 @@ struct BenchCommand {
       if (which.contracted < least_contracted) continue;
       for (const auto& [side, name] : sides) {
         const double before = time_cublas_dgemm(8192, 3, number);
-        const std::vector<double> times = time_backward(which, side, std::max(repeats, 5), number);
+        const std::vector<double> times = time_backward(which, side, options.precision, std::max(repeats, 5), number);
         const double dgemm = 0.5 * (before + time_cublas_dgemm(8192, 3, number));
         const double operations = which.operations() * (side == BackwardSide::both ? 2.0 : 1.0);
         const double seconds = median(times), rate = operations / seconds;

@@ -159,7 +159,7 @@ struct PlanCommand {
   Derivatives derivatives() const {
     if (derivatives_of.empty()) return Derivatives::none;
     if (options.precision == Precision::mixed)
-      throw UsageError("Derivatives are not computed in mixed precision; leave --precision or --derivatives-of out.");
+      throw UsageError("Derivatives are not predicted in mixed precision; leave --precision or --derivatives-of out.");
     return derivatives_of == "t" ? Derivatives::amplitudes : Derivatives::all;
   }
 

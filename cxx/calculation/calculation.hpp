@@ -119,8 +119,11 @@ struct CalculationResult {
   std::vector<StratumReport> strata;         ///< mixed precision: the strata of the sample; else empty
   std::optional<SampleReport> sample;        ///< mixed precision: how the sample was computed
   std::vector<NamedDerivative> derivatives;  ///< of the only energy, in the order of their names; empty without them
-  std::vector<RankWork> ranks;               ///< [rank] what each rank did
-  std::vector<std::string> warnings;         ///< about orbitals, failed GPUs (of all ranks), the journal, energies
+  /// Mixed precision with derivatives: the largest error of the sums of derivative times array, relative to the sum of
+  /// magnitudes. The energies give these sums.
+  std::optional<double> derivatives_error;
+  std::vector<RankWork> ranks;        ///< [rank] what each rank did
+  std::vector<std::string> warnings;  ///< about orbitals, failed GPUs (of all ranks), the journal, energies
 
   /// Removes the reports of the GPUs of this rank, because they do not describe the GPUs of all ranks.
   void remove_device_reports();

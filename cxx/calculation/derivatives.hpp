@@ -22,8 +22,10 @@ std::vector<NamedDerivative> make_derivatives(const Problem& problem, const Pane
 
 /// Compares sums of derivative times operand with the energies, which are homogeneous functions of the operands
 /// (Euler). Reads the arrays of the input again. Throws Error if they contradict each other: then a panel was wrong, or
-/// a sum left its range. `layout`: of the sums. `energy`: of the omega2 of the run. `threads`: at least 1.
-void check_derivatives(const Problem& problem, const PanelLayout& layout, std::span<const NamedDerivative> derivatives,
-                       const Energies& energy, int threads);
+/// a sum left its range. `layout`: of the sums. `energy`: of the omega2 of the run. `precision`: of the tasks.
+/// `threads`: at least 1. Returns the largest error of a sum, relative to the sum of magnitudes.
+double check_derivatives(const Problem& problem, const PanelLayout& layout,
+                         std::span<const NamedDerivative> derivatives, const Energies& energy, Precision precision,
+                         int threads);
 
 }

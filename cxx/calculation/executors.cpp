@@ -70,18 +70,17 @@ Precision precision_of_rank(const CalculationState& state) {
   return state.beside_gpus() ? Precision::fp64 : state.options.precision;
 }
 
-std::unique_ptr<Executor> prepare_executor(const CalculationState& state, Precision precision,
+std::unique_ptr<Executor> prepare_executor(const CalculationState& state, const Problem& problem, Precision precision,
                                            std::vector<std::string>* left_out, const std::atomic<bool>* stop) {
-  if (state.options.executor == ExecutorKind::reference)
-    return make_reference_executor(state.problem, state.plan.tiles);
+  if (state.options.executor == ExecutorKind::reference) return make_reference_executor(problem, state.plan.tiles);
   if (state.options.executor == ExecutorKind::cpu) {
     const int threads_per_worker = state.assignment.threads_share_task ? state.memory.threads : 1;
-    return prepare_cpu_executor(state.problem, state.plan.tiles, {}, threads_per_worker, precision);
+    return prepare_cpu_executor(problem, state.plan.tiles, {}, threads_per_worker, precision);
   }
   CudaOptions cuda = cuda_options(state.options, precision, state.communicator != nullptr);
   cuda.left_out = left_out;
   cuda.stop = stop;
-  return prepare_cuda_executor(state.problem, state.plan.tiles, cuda);
+  return prepare_cuda_executor(problem, state.plan.tiles, cuda);
 }
 
 PanelExecutor* panel_executor(Executor* executor) {
@@ -107,14 +106,14 @@ int threads_on_cores(const CalculationState& state) {
   return static_cast<int>(std::clamp<std::int64_t>(affordable, 1, state.memory.threads));
 }
 
-std::unique_ptr<Executor> make_executor_on_cores(const CalculationState& state,
+std::unique_ptr<Executor> make_executor_on_cores(const CalculationState& state, const Problem& problem,
                                                  std::shared_ptr<const PanelStore> panels) {
   const OpenMpThreads threads(state.memory.threads);
   // Tasks are tiled for GPUs, too large for one thread each. All threads share a task.
-  auto executor = prepare_cpu_executor(state.problem, state.plan.tiles, {}, threads_on_cores(state));
+  auto executor = prepare_cpu_executor(problem, state.plan.tiles, {}, threads_on_cores(state));
   if (panels == nullptr || !panels->has_panels()) {
     // The layout of sums is that of the panels for the GPUs.
-    const bool same_tiles = panels != nullptr && state.problem.derivatives != Derivatives::none;
+    const bool same_tiles = panels != nullptr && problem.derivatives != Derivatives::none;
     panels = read_all_operands(state, *executor, same_tiles ? std::optional(panels->tiles()) : std::nullopt);
   }
   executor->take_panels(std::move(panels));
@@ -124,7 +123,8 @@ std::unique_ptr<Executor> make_executor_on_cores(const CalculationState& state,
 std::unique_ptr<Executor> Calculation::make_executor() const {
   make_sources(*state_, nullptr);
   const OpenMpThreads threads(state_->memory.threads);
-  std::unique_ptr<Executor> executor = prepare_executor(*state_, precision_of_rank(*state_), nullptr, nullptr);
+  std::unique_ptr<Executor> executor =
+      prepare_executor(*state_, state_->problem, precision_of_rank(*state_), nullptr, nullptr);
   if (PanelExecutor* const reader = panel_executor(executor.get())) {
     reader->take_panels(read_all_operands(*state_, *reader));
   }

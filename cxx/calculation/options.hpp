@@ -62,7 +62,7 @@ struct CalculationOptions {
   std::vector<int> devices;  ///< CUDA: numbers of the GPUs, as CUDA counts them; empty: all supported ones
   std::string kernel;        ///< CUDA: name of a kernel configuration; empty: the best for the GPU
   std::string journal;       ///< path of the journal; empty: no journal
-  /// Derivatives of E(T) by the arrays of the input; for one omega2, on CPU cores.
+  /// Derivatives of E(T) by the arrays of the input, for one omega2. In mixed precision GPUs are needed.
   Derivatives derivatives = Derivatives::none;
   /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
   /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.

@@ -109,7 +109,7 @@ Run::Run(const CalculationState& state, const std::atomic<bool>* stop, std::func
   settings_.threads_on_cores = threads_on_cores(state);
   settings_.on_cores = [this] {
     if (executor_) give_up();
-    return make_executor_on_cores(state_, panels_);
+    return make_executor_on_cores(state_, state_.problem, panels_);
   };
 }
 
@@ -140,7 +140,7 @@ void Run::load() {
   }
   std::vector<std::string> left_out;
   auto begun = std::async(likely ? std::launch::async | std::launch::deferred : std::launch::deferred, [&] {
-    return prepare_executor(state_, precision, required ? nullptr : &left_out, settings_.stop);
+    return prepare_executor(state_, state_.problem, precision, required ? nullptr : &left_out, settings_.stop);
   });
   if (likely) {
     const OpenMpThreads threads(state_.reading_threads());
@@ -238,8 +238,9 @@ void Run::make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, Calc
   panels_ = nullptr;
   run_collectively(communicator_, [&] {
     result.derivatives = make_derivatives(state_.problem, *layout_, std::move(sums), state_.memory.threads);
-    check_derivatives(state_.problem, *layout_, result.derivatives, result.energies.front().total,
-                      state_.memory.threads);
+    const double error = check_derivatives(state_.problem, *layout_, result.derivatives, result.energies.front().total,
+                                           state_.options.precision, state_.memory.threads);
+    if (state_.options.precision == Precision::mixed) result.derivatives_error = error;
   });
 }
 

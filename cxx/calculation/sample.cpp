@@ -33,18 +33,19 @@ void add_work(RunOutcome& sum, RunOutcome more) {
 }
 
 /// Makes the executor in double precision for this rank. If its GPUs fail, returns null, and `settings.failed_device`
-/// gets the reason. `panels`: those of this rank. `on_cores`: true if the GPUs have failed before.
-std::unique_ptr<Executor> make_exact_executor(const CalculationState& state,
+/// gets the reason. `problem`: that of the state without derivatives. `panels`: those of this rank. `on_cores`: true if
+/// the GPUs have failed before.
+std::unique_ptr<Executor> make_exact_executor(const CalculationState& state, const Problem& problem,
                                               const std::shared_ptr<const PanelStore>& panels, bool on_cores,
                                               RunSettings& settings) {
-  if (on_cores) return make_executor_on_cores(state, panels);
+  if (on_cores) return make_executor_on_cores(state, problem, panels);
   const auto fail = [&](const Error& error) {
     settings.failed_device = error.what();
     return nullptr;
   };
   try {
     std::vector<std::string> left_out;  // not shown: the tasks in mixed precision have warned of these GPUs
-    auto executor = prepare_executor(state, Precision::fp64, &left_out, settings.stop);
+    auto executor = prepare_executor(state, problem, Precision::fp64, &left_out, settings.stop);
     if (PanelExecutor* const reader = panel_executor(executor.get())) {
       const bool enough = panels->has_panels() || reader->reads_sources();
       reader->take_panels(enough ? panels : read_all_operands(state, *reader));
@@ -75,6 +76,9 @@ void compute_sample(const CalculationState& state, RunSettings settings, bool gp
             before.operations + now.operations});
     };
   }
+  // The derivatives are those of all tasks in mixed precision.
+  Problem of_energies = state.problem;
+  of_energies.derivatives = Derivatives::none;
   std::unique_ptr<Executor> executor;
   bool on_cores = false;
   settings.failed_device.clear();
@@ -84,7 +88,7 @@ void compute_sample(const CalculationState& state, RunSettings settings, bool gp
     settings.on_cores = [&] {
       executor = nullptr;
       on_cores = true;
-      return make_executor_on_cores(state, panels);
+      return make_executor_on_cores(state, of_energies, panels);
     };
   }
   const bool tells = settings.warn && (state.communicator == nullptr || state.communicator->rank() == 0);
@@ -95,7 +99,7 @@ void compute_sample(const CalculationState& state, RunSettings settings, bool gp
     for (; tells && told < energies.warnings().size(); ++told) settings.warn(energies.warnings()[told]);
     const double idle = wall_seconds();
     run_collectively(state.communicator, [&] {
-      if (!executor && !state.idle()) executor = make_exact_executor(state, panels, on_cores, settings);
+      if (!executor && !state.idle()) executor = make_exact_executor(state, of_energies, panels, on_cores, settings);
     });
     report.seconds_preparing += wall_seconds() - idle;
     const Plan part = part_of(plan, tasks);

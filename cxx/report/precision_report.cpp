@@ -43,6 +43,10 @@ std::string describe_precision(const Calculation& calculation, const Calculation
                         with_bar(total, bar), result.tasks_in_double, result.tasks, at);
     text += fmt::format("       {:.15f} without the correction by these tasks\n", energy.uncorrected.values().back());
   }
+  if (result.derivatives_error) {
+    text += fmt::format("Derivatives: sums of derivative times array differ from the energies by {:.1e} at most\n",
+                        *result.derivatives_error);
+  }
   return text;
 }
 
@@ -100,6 +104,7 @@ void add_precision(const Calculation& calculation, const CalculationResult& resu
                       {"spoiled", stratum.spoiled}});
   }
   report["strata"] = std::move(strata);
+  if (result.derivatives_error) report["derivatives_error"] = *result.derivatives_error;
 }
 
 }

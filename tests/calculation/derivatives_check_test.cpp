@@ -56,7 +56,7 @@ class CheckedDerivatives : public ::testing::TestWithParam<double> {
     Problem problem = calculation.problem();
     const PanelLayout layout(problem, cpu_panel_tiles(calculation.plan().tiles));
     const auto check = [&](const std::vector<NamedDerivative>& derivatives) {
-      check_derivatives(problem, layout, derivatives, result.energies.front().total, 1);
+      check_derivatives(problem, layout, derivatives, result.energies.front().total, Precision::fp64, 1);
     };
     std::vector<NamedDerivative> derivatives = result.derivatives;
     check(derivatives);

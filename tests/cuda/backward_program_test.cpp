@@ -33,22 +33,27 @@ void for_all_holes(Use use) {
 }
 
 TEST(Seeds, HaveAPlaceEachInAnAtom) {
-  for (const int odd : {0, 1}) {
-    std::set<int> places;
-    for_all_holes([&](int i, int j, int k) { places.insert(seed_place(i, j, k, odd)); });
-    EXPECT_EQ(places.size(), as_size(seed_atom));
-    EXPECT_EQ(*places.begin(), 0);
-    EXPECT_EQ(*places.rbegin(), seed_atom - 1);
+  for (const auto place : {seed_place, float_seed_place}) {
+    for (const int odd : {0, 1}) {
+      std::set<int> places;
+      for_all_holes([&](int i, int j, int k) { places.insert(place(i, j, k, odd)); });
+      EXPECT_EQ(places.size(), as_size(seed_atom));
+      EXPECT_EQ(*places.begin(), 0);
+      EXPECT_EQ(*places.rbegin(), seed_atom - 1);
+    }
   }
+  for_all_holes([](int i, int j, int k) {
+    EXPECT_EQ(float_seed_place(i, j, k, 1), float_seed_place(i, j, k, 0) ^ odd_float_places);
+  });
 }
 
 /// Returns the hole at position `q` if y is `of_y` and the others are `of_h` and `of_h2`, in ascending positions.
 int hole_of(int q, int y, int of_y, int of_h, int of_h2) {
   return q == y ? of_y : q == first_other(y) ? of_h : of_h2;
 }
-int place_of(int y, int of_y, int of_h, int of_h2, int odd) {
-  return seed_place(hole_of(0, y, of_y, of_h, of_h2), hole_of(1, y, of_y, of_h, of_h2),
-                    hole_of(2, y, of_y, of_h, of_h2), odd);
+int place_of(int y, int of_y, int of_h, int of_h2, int odd, decltype(&seed_place) place = seed_place) {
+  return place(hole_of(0, y, of_y, of_h, of_h2), hole_of(1, y, of_y, of_h, of_h2), hole_of(2, y, of_y, of_h, of_h2),
+               odd);
 }
 
 // Sixteen lanes load 8 bytes each at a time, from 16 banks of 8 bytes. The lanes and k of the two halves of a warp are
@@ -66,6 +71,27 @@ TEST(Seeds, AreLoadedWithoutBankConflicts) {
           }
           EXPECT_EQ(of_left.size(), 16u) << "hole " << y;
           EXPECT_EQ(of_right.size(), 16u) << "hole " << y;
+        }
+      }
+    }
+  }
+}
+
+// All lanes of a warp load 4 bytes at a time, from 32 banks of 4 bytes. The lanes are those of
+// mixed_backward_kernel.cuh.
+TEST(Seeds, AreLoadedAsFloatsWithoutBankConflicts) {
+  for (int y = 0; y < 3; ++y) {
+    for (const int row_8 : {0, 1}) {
+      for (const int k_8 : {0, 1}) {
+        for (const int k_1 : {0, 1}) {
+          std::set<int> of_left, of_right;
+          for (int lane = 0; lane < 32; ++lane) {
+            const int r = lane / 4, q = lane % 4;
+            of_left.insert(place_of(y, q, r / 4 + 2 * row_8, r % 4, k_1, float_seed_place) % 32);
+            of_right.insert(place_of(y, r % 4, q / 2 + 2 * k_8, q % 2 * 2 + k_1, r / 4, float_seed_place) % 32);
+          }
+          EXPECT_EQ(of_left.size(), 32u) << "hole " << y;
+          EXPECT_EQ(of_right.size(), 32u) << "hole " << y;
         }
       }
     }
@@ -193,10 +219,11 @@ TEST(BackwardTiles, CoverAPanelOnce) {
     product.left = left;
     product.begin = 37;
     product.end = 211;
-    const int width = backward_width(product);
-    EXPECT_EQ(width, 6);  // k-tiles 2 to 13
+    const int width = backward_width(product, Precision::fp64);
+    EXPECT_EQ(width, 6);                                      // k-tiles 2 to 13 of 16
+    EXPECT_EQ(backward_width(product, Precision::mixed), 3);  // k-tiles 1 to 6 of 32
     std::vector<BackwardTile> tiles;
-    append_backward_tiles(product, 7, width, tiles);
+    append_backward_tiles(product, Precision::fp64, 7, width, tiles);
     std::set<std::array<int, 4>> begins;
     for (const BackwardTile& tile : tiles) {
       EXPECT_EQ(tile.product, 7u);
@@ -212,10 +239,13 @@ TEST(SeedTiles, AreCutUntilTheSeedsFit) {
   const auto source = make_synthetic_blocks({Reference::rhf, 20, 20, 60, 60, 1, 20, 60, 1});
   const TileSpace& tiles = source->tiles();
   for (const int targets : {6, 12}) {
-    EXPECT_EQ(largest_seed_bytes(targets, tiles), targets * 20LL * 20 * 20 * 60 * 60 * 60 * 8);
-    const TileSpace cut = tiles_with_room_for_seeds(targets, tiles, std::int64_t{1} << 30);
-    EXPECT_LE(largest_seed_bytes(targets, cut), std::int64_t{1} << 30);
-    EXPECT_EQ(tiles_with_room_for_seeds(targets, tiles, std::int64_t{1} << 40).size(), tiles.size());
+    for (const Precision precision : {Precision::fp64, Precision::mixed}) {
+      EXPECT_EQ(largest_seed_bytes(targets, precision, tiles),
+                targets * 20LL * 20 * 20 * 60 * 60 * 60 * seed_size(precision));
+      const TileSpace cut = tiles_with_room_for_seeds(targets, precision, tiles, std::int64_t{1} << 30);
+      EXPECT_LE(largest_seed_bytes(targets, precision, cut), std::int64_t{1} << 30);
+      EXPECT_EQ(tiles_with_room_for_seeds(targets, precision, tiles, std::int64_t{1} << 40).size(), tiles.size());
+    }
   }
 }
 

@@ -164,6 +164,23 @@ TEST(Demand, FollowsTheFormatOfTheOperands) {
   EXPECT_LT(largest_with(in_doubles), largest_with(format_of<Fp32>()));
 }
 
+// With derivatives in mixed precision each panel is there twice, for two kernels; a vvoo block is there once.
+TEST(Demand, CountsPanelsOfTwoFormatsWithDerivatives) {
+  OwnedProblem owned(closed_shell(24, 96), SpinFormulation::spin_adapted);
+  const TileSpace tiles = owned.right->tiles().retiled(8, 16);
+  const OperandFormat format = format_of<SplitHalfUnits>();
+  const PanelDemand energy = panel_demand(owned.problem, tiles, format),
+                    doubles = panel_demand(owned.problem, tiles, in_doubles);
+  EXPECT_EQ(bytes_per_number(owned.problem, format), 4);
+  owned.problem.derivatives = Derivatives::all;
+  const PanelDemand both = panel_demand(owned.problem, tiles, format);
+  const std::int64_t vvoo_of_task = 18 * 16 * 16 * 8 * 8 * 8, all_vvoo = 2 * 96 * 96 * 24 * 24 * 8;
+  EXPECT_EQ(both.largest_task - vvoo_of_task, 2 * (energy.largest_task - vvoo_of_task));
+  EXPECT_EQ(both.all - all_vvoo, 2 * (energy.all - all_vvoo));
+  EXPECT_EQ(bytes_per_number(owned.problem, format), 8);
+  EXPECT_EQ(panel_demand(owned.problem, tiles, in_doubles).all, doubles.all);
+}
+
 // The panels of large tiles come in parts that are larger than the smallest pinned buffer.
 TEST(Demand, HasPinnedBuffersForTheLargestTiles) {
   const OwnedProblem owned(closed_shell(4, 72), SpinFormulation::spin_adapted);

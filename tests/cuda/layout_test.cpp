@@ -21,7 +21,7 @@ std::size_t to_size(std::int64_t n) {
 /// Tests of the layout in one precision.
 template <typename Precision>
 class KTilesIn : public ::testing::Test {};
-using Precisions = ::testing::Types<Fp64, SplitHalf, SplitHalfUnits, Fp32, TwoFloats>;
+using Precisions = ::testing::Types<Fp64, SplitHalf, SplitHalfUnits, SplitHalfTransposed, Fp32, TwoFloats>;
 struct PrecisionName {
   template <typename Precision>
   static std::string GetName(int) {
@@ -89,6 +89,23 @@ TEST(KTiles, ConsistOfCoreMatricesIfWarpsMultiplyTogether) {
   }
   EXPECT_EQ(Blocks::k_core_bytes, 128);
   EXPECT_EQ(Blocks::data_bytes, 8 * Blocks::line_core_bytes);
+}
+
+// In the transposed layout the core matrices of all k follow each other with one stride, for each slice.
+TEST(KTiles, HaveOneStrideAlongTheContractedIndexIfTransposed) {
+  using Blocks = SplitHalfTransposed;
+  for (int line = 0; line < Blocks::lines; ++line) {
+    for (int k = 0; k < Blocks::k_tile_depth; ++k) {
+      for (int slice = 0; slice < 2; ++slice) {
+        const int bytes = slice * Blocks::slice_bytes + k / 8 * Blocks::k_core_bytes +
+                          line / 8 * Blocks::line_core_bytes + line % 8 * 16 + k % 8 * 2;
+        EXPECT_EQ(2 * Blocks::a_index(line, k, slice), bytes);
+        EXPECT_EQ(2 * Blocks::b_index(k, line, slice), bytes);
+      }
+    }
+  }
+  EXPECT_EQ(2 * Blocks::slice_bytes, Blocks::data_bytes);
+  EXPECT_EQ(Blocks::data, SplitHalfUnits::data);
 }
 
 // In m16n8k8, lane 4 r + q reads A(r, q), A(r + 8, q), A(r, q + 4), A(r + 8, q + 4) and B(q, r), B(q + 4, r).

@@ -142,7 +142,7 @@ struct ScaledPrecisionName {
     return Precision::name;
   }
 };
-using ScaledPrecisions = ::testing::Types<SplitHalf, SplitHalfUnits>;
+using ScaledPrecisions = ::testing::Types<SplitHalf, SplitHalfUnits, SplitHalfTransposed>;
 TYPED_TEST_SUITE(ScaleGroupsIn, ScaledPrecisions, ScaledPrecisionName);
 
 // The scale of a k-tile depends on its scale group only. So it makes no difference how a panel is cut into parts.

@@ -19,14 +19,16 @@ HAS_GPU = _library.library().has_cuda and _library.library().gpu_count() > 0
 
 
 class DerivativesOnGpu(unittest.TestCase):
-    def expect_those_of_cores(self, arrays, **options):
+    def expect_those_of_cores(self, arrays, precision="double", **options):
         options = {"fock_in_triples": True, **options}
-        cores, gpu = triples(arrays, **options), triples(arrays, **{**options, "device": "cuda"})
-        self.assertAlmostEqual(float(cores), float(gpu), delta=1e-11 * max(1.0, abs(float(cores))))
+        cores = triples(arrays, **options)
+        gpu = triples(arrays, **{**options, "device": "cuda", "precision": precision})
+        of_energy, of_array = (1e-11, 1e-10) if precision == "double" else (1e-6, 1e-5)
+        self.assertAlmostEqual(float(cores), float(gpu), delta=of_energy * max(1.0, abs(float(cores))))
         self.assertEqual(set(cores.derivatives), set(gpu.derivatives))
         for name, expected in cores.derivatives.items():
             size = max(np.abs(expected).max(initial=0), 1e-6)
-            self.assertLess(np.abs(gpu.derivatives[name] - expected).max(initial=0) / size, 1e-10, name)
+            self.assertLess(np.abs(gpu.derivatives[name] - expected).max(initial=0) / size, of_array, name)
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_closed_shells(self):
@@ -78,9 +80,21 @@ class DerivativesOnGpu(unittest.TestCase):
                 np.testing.assert_array_equal(result.derivatives[name], expected, err_msg=name)
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_mixed_precision(self):
+        self.expect_those_of_cores(arrays_of(HF), precision="mixed")
+        self.expect_those_of_cores(arrays_of(BEH), precision="mixed")
+        self.expect_those_of_cores(random_arrays({"": 13}, {"": 37}, size=0.02), precision="mixed")
+        self.expect_those_of_cores(random_arrays({"": 20}, {"": 44}, size=0.02), precision="mixed", memory=3 << 30)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_the_same_bits_in_every_run(self):
         arrays = random_arrays({"": 13}, {"": 40}, size=0.02)
-        expect_same_bits(arrays, {"device": "cuda"}, {"device": "cuda"})
+        for precision in ("double", "mixed"):
+            expect_same_bits(arrays, *2 * ({"device": "cuda", "precision": precision},))
+
+    def test_mixed_precision_on_cores_is_refused(self):
+        with self.assertRaisesRegex(trifuse.UsageError, "in mixed precision on CPU cores"):
+            triples(random_arrays({"": 3}, {"": 4}), device="cpu", precision="mixed")
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_little_memory(self):

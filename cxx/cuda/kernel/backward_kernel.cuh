@@ -133,8 +133,9 @@ __device__ __forceinline__ void load_backward_tile(const BackwardProduct& p, con
       inside = inside && px < p.extent[v.x] && pu < p.extent[v.u] && pw < p.extent[v.w];
     }
     const double* atoms =
-        p.seeds + seeds.atom(v.hole_at(0, gy, gh, gh2), v.hole_at(1, gy, gh, gh2), v.hole_at(2, gy, gh, gh2),
-                             v.particle_at(0, px, pu, pw), v.particle_at(1, px, pu, pw), v.particle_at(2, px, pu, pw));
+        static_cast<const double*>(p.seeds) + seeds.atom(v.hole_at(0, gy, gh, gh2), v.hole_at(1, gy, gh, gh2),
+                                                         v.hole_at(2, gy, gh, gh2), v.particle_at(0, px, pu, pw),
+                                                         v.particle_at(1, px, pu, pw), v.particle_at(2, px, pu, pw));
     const int a_bytes = inside ? run * Config::atom_bytes : 0;
     const char* panel;
     int b_bytes;

@@ -42,12 +42,11 @@ const void* kernel_function() {
   return reinterpret_cast<const void*>(&triples_kernel<Epilogue>);
 }
 
-/// Returns the device function with the epilogue Seeds for one side or two. seeds.cu compiles it.
+/// Returns the device function with the epilogue Seeds for one side or two. seeds.cu and mixed_seeds.cu compile it.
 template <int sides, typename Config>
 const void* seeds_function(SpinFormulation formulation);
 
-/// Returns the device function of an epilogue. Only kernels with bulk staging in double precision have seeds;
-/// others return null.
+/// Returns the device function of an epilogue. Only kernels with bulk staging have seeds; others return null.
 template <typename OneSide, typename TwoSides, typename Quotients, typename QuotientsOfThreeSides>
 const void* kernel_of_kind(EnergyKind kind) {
   switch (kind) {
@@ -58,7 +57,7 @@ const void* kernel_of_kind(EnergyKind kind) {
     case EnergyKind::seeds:
     case EnergyKind::seeds_of_two_sides:
       using Config = typename OneSide::Config;
-      if constexpr (Config::staging == Staging::bulk && Config::group_warps == 1) {
+      if constexpr (Config::staging == Staging::bulk) {
         return kind == EnergyKind::seeds ? seeds_function<1, Config>(OneSide::formulation)
                                          : seeds_function<2, Config>(OneSide::formulation);
       }

@@ -33,8 +33,8 @@ class Seeds
       Base::two_sided, Base::vvoo_offset;
   using typename Base::Elements;
   static constexpr int targets = Base::targets_per_side;
-  static constexpr int terms =
-      adapted ? 6 : 3;  ///< disconnected terms of a set with the same particle of the ov tensor
+  using Seed = typename Base::Number;  ///< type of the seeds in device memory
+  static constexpr int terms = adapted ? 6 : 3;  ///< disconnected terms of a set with one particle of the ov tensor
   static constexpr int sums_count = energy_sums(formulation_);
   static constexpr int lone = Elements::final_axes.hole, second = second_other(lone), halved = halved_hole(lone);
 
@@ -366,7 +366,7 @@ class Seeds
   /// Adds the derivatives of a set. With set 0 it also computes energies, writes seeds, and adds the derivatives by
   /// orbital energies.
   __device__ __forceinline__ void compute_set(int set, double (&energy)[sums_count]) const {
-    const SeedImages<targets, sides_> images(parameters_.derivatives.seeds[elements_.data.cta_tile.task],
+    SeedImages<targets, sides_, Seed> images(parameters_.derivatives.seeds[elements_.data.cta_tile.task],
                                              elements_.data.task.extent, elements_.data.cta_tile.hole_group, lane_);
     const VvooPlaces places(*this);
     const VvooAddresses sums(*this, places, set);
@@ -440,6 +440,7 @@ class Seeds
       add_ov(set, 0, elements_.tile_particle(0, a), of_ov_a);
       add_energy(0, elements_.tile_particle(0, a), -of_eps_a, lane_ == 0);
     }
+    if (set == 0) images.keep_largest(lane_);
     const DerivativeParameters& derivatives = parameters_.derivatives;
     add_by_hole(of_eps_holes, derivatives.energy_units, 1,
                 [&](int y) { return derivatives.energies + elements_.data.task.offset[3 + y]; });

@@ -89,7 +89,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     // numbers are vvoo blocks.
     constexpr double fill = 1.3;
     const double numbers = static_cast<double>(PanelLayout::whole_doubles(problem_, fine_)),
-                 all = fill * numbers * format.bytes_per_number();
+                 all = fill * numbers * bytes_per_number(problem_, format);
     const std::int64_t beside_workers = least_budget_ - workers_per_device_ * max_worker_bytes_;
     caches_panels_ = devices_.size() == 1 && all < static_cast<double>(beside_workers);
     if (caches_panels_ && options.waits_for_memory) plan_arrays(static_cast<double>(beside_workers) - all);
@@ -152,8 +152,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     const Kernel* const best = device.kernels.front();
     if (best->function(problem_.formulation, energy_kind(problem_)) == nullptr) {
       throw UsageError(fmt::format(
-          "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and the precision double; choose "
-          "the device cpu.",
+          "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and its kernels; choose the device "
+          "cpu.",
           device.number, device.properties.name));
     }
     device.kernels = {best};
@@ -163,8 +163,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   TileSpace plan_derivatives(const TileSpace& tiles) {
     constexpr std::int64_t seed_part = 6, least_seeds = std::int64_t{1} << 30;
     const std::int64_t limit = least_budget_ / seed_part;
-    TileSpace cut = tiles_with_room_for_seeds(problem_.targets(), tiles, limit);
-    seed_bytes_ = std::max(largest_seed_bytes(problem_.targets(), cut), std::min(limit, least_seeds));
+    TileSpace cut = tiles_with_room_for_seeds(problem_.targets(), precision_, tiles, limit);
+    seed_bytes_ = std::max(largest_seed_bytes(problem_.targets(), precision_, cut), std::min(limit, least_seeds));
     // Smaller tiles have panels that are a little larger.
     const auto sums = static_cast<std::int64_t>(1.1 * static_cast<double>(DeviceDerivatives::bytes(problem_, cut)));
     for (Device& device : devices_) device.budget -= sums;
@@ -233,9 +233,9 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     upload(device.eps, energies);
     device.quotients.upload(problem_, fine_);
     if (has_derivatives()) {
-      if (largest_seed_bytes(problem_.targets(), fine_) > seed_bytes_)
+      if (largest_seed_bytes(problem_.targets(), precision_, fine_) > seed_bytes_)
         throw UsageError("The derivatives of one task do not fit into the memory of the GPU; allow more --memory.");
-      set_backward_limits();
+      set_backward_limits(precision_);
       device.derivatives = std::make_unique<DeviceDerivatives>(panels_->layout_of_sums());
     }
     const auto n = static_cast<std::size_t>(fine_.orbitals());

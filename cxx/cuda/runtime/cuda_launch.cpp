@@ -51,6 +51,9 @@ std::optional<double> PendingLaunch::add(const TaskProgram& program, SpinCase sp
   for (const auto& factors : program.vvoo) {
     if (factors.used) want(factors.name);
   }
+  if (backward != nullptr) {  // in mixed precision the backward kernel reads panels of its own
+    for (const BackwardProgram::Entry& entry : backward->products) want(entry.panel);
+  }
   // Each CTA tile has sums for each omega2.
   const bool full = program_.cta_tiles.size() * problem_.quotients.size() > max_cta_tiles;
   const bool has_room = backward_ == nullptr || backward_->has_room(program.data, *backward);

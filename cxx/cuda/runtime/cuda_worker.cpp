@@ -25,9 +25,10 @@ class CudaWorker final : public Executor::Worker {
         buffers_(work.scratch_doubles),
         selector_(shapes_of(device.kernels)) {
     for (const Kernel* kernel : device.kernels) {
-      launches_.emplace_back(
-          device, *kernel, work.problem, work.fine.orbitals(),
-          has_backward() ? std::make_unique<BackwardLaunch>(*device.derivatives, work.seed_bytes) : nullptr);
+      launches_.emplace_back(device, *kernel, work.problem, work.fine.orbitals(),
+                             has_backward() ? std::make_unique<BackwardLaunch>(
+                                                  *device.derivatives, precision_of(device.format()), work.seed_bytes)
+                                            : nullptr);
     }
   }
 
@@ -91,7 +92,7 @@ class CudaWorker final : public Executor::Worker {
     write_program(work_.problem, work_.fine, task, device_.format(), contractions_, program_);
     if (has_backward())
       write_backward_program(work_.problem, device_.derivatives->layout(), device_.derivatives->vvoo_sums(), task,
-                             program_, device_.format(), contractions_, backward_);
+                             program_, backward_format(device_.format()), contractions_, backward_);
     const auto add = [&] {
       return launches_[n].add(program_, task.spin_case, energies, selector_.tiling(n), work_.launch_limit,
                               has_backward() ? &backward_ : nullptr);

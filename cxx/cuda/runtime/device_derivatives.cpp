@@ -25,8 +25,8 @@ void make_zeros(DeviceArray<unsigned long long>& array, std::int64_t count) {
   fill_with_zeros(array);
 }
 
-std::int64_t seed_doubles(const TaskData& task, const BackwardProgram& program) {
-  return program.targets * SeedExtents(task.extent).doubles();
+std::int64_t seeds_of(const TaskData& task, const BackwardProgram& program) {
+  return program.targets * SeedExtents(task.extent).seeds();
 }
 
 /// Moves the first `count` integers of a device to array `array` of the host.
@@ -104,40 +104,48 @@ void DeviceDerivatives::move_to(TaskSums& sums) {
     move_array(ov_tensors_[set], orbitals * orbitals, DerivativeSums::ov_tensor(set), sums);
 }
 
-BackwardLaunch::BackwardLaunch(const DeviceDerivatives& sums, std::int64_t seed_bytes)
-    : sums_(sums), memory_(static_cast<std::size_t>(seed_bytes) / sizeof(double)) {
+BackwardLaunch::BackwardLaunch(const DeviceDerivatives& sums, Precision precision, std::int64_t seed_bytes)
+    : sums_(sums), precision_(precision), memory_(static_cast<std::size_t>(seed_bytes)) {
   // Seeds beyond the end of a tile are never written. They must be numbers, because they are multiplied by 0.
-  TRIFUSE_CUDA(cudaMemset(memory_.data(), 0, memory_.size() * sizeof(double)));
+  TRIFUSE_CUDA(cudaMemset(memory_.data(), 0, memory_.size()));
 }
 
 bool BackwardLaunch::has_room(const TaskData& task, const BackwardProgram& program) const {
-  return doubles_ + seed_doubles(task, program) <= static_cast<std::int64_t>(memory_.size());
+  return used_ + seeds_of(task, program) * seed_size(precision_) <= static_cast<std::int64_t>(memory_.size());
 }
 
 void BackwardLaunch::add(const TaskData& task, const BackwardProgram& program) {
   TaskSeeds seeds{};
-  seeds.begin = memory_.data() + doubles_;
-  seeds.target_stride = SeedExtents(task.extent).doubles();
+  std::byte* const begin = memory_.data() + used_;
+  seeds.begin = begin;
+  seeds.target_stride = SeedExtents(task.extent).seeds();
   seeds.images = static_cast<std::int32_t>(program.images.size());
   std::copy(program.images.begin(), program.images.end(), std::begin(seeds.image));
-  doubles_ += seed_doubles(task, program);
+  used_ += seeds_of(task, program) * seed_size(precision_);
   for (const std::int64_t place : program.vvoo)
     vvoo_.push_back(place < 0 ? 0 : reinterpret_cast<unsigned long long>(sums_.vvoo() + place));
   for (const BackwardProgram::Entry& entry : program.products) {
     BackwardProduct product = entry.shape;
-    product.seeds = seeds.begin + entry.target * seeds.target_stride;
+    product.seeds = begin + entry.target * seeds.target_stride * seed_size(precision_);
     product.out = sums_.operands() + entry.out;
     product.factor = entry.shape.factor / unit_of_operands;
-    const int width = backward_width(product);
-    append_backward_tiles(product, static_cast<std::uint32_t>(products_.size()), width, tiles_[width]);
+    const int width = backward_width(product, precision_);
+    append_backward_tiles(product, precision_, static_cast<std::uint32_t>(products_.size()), width, tiles_[width]);
     products_.push_back(product);
     panels_.push_back(entry.panel);
+    tasks_.push_back(seeds_.size());
   }
   seeds_.push_back(seeds);
 }
 
-void BackwardLaunch::send_with(ArraysInOne& arrays, DerivativeParameters& parameters) {
+void BackwardLaunch::send_with(ArraysInOne& arrays, DerivativeParameters& parameters, cudaStream_t stream) {
   sums_.set(parameters);
+  if (precision_ == Precision::mixed) {
+    largest_.reserve(seeds_.size());
+    TRIFUSE_CUDA(cudaMemsetAsync(largest_.data(), 0, largest_.size() * sizeof(unsigned), stream));
+    for (std::size_t task = 0; task < seeds_.size(); ++task) seeds_[task].largest = largest_.data() + task;
+    for (std::size_t n = 0; n < products_.size(); ++n) products_[n].largest = largest_.data() + tasks_[n];
+  }
   arrays.add(seeds_, parameters.seeds);
   arrays.add(vvoo_, parameters.vvoo);
   arrays.add(products_, products_on_device_);
@@ -148,16 +156,17 @@ void BackwardLaunch::run(int multiprocessors, cudaStream_t stream) const {
   for (const auto& [width, tiles] : tiles_) {
     const auto count = static_cast<std::uint32_t>(tiles.size());
     const int grid = static_cast<int>(std::min<std::uint32_t>(count, static_cast<std::uint32_t>(multiprocessors)));
-    launch_backward(width, grid, {products_on_device_, tiles_on_device_.at(width), count}, stream);
+    launch_backward(precision_, width, grid, {products_on_device_, tiles_on_device_.at(width), count}, stream);
   }
 }
 
 void BackwardLaunch::clear() {
-  doubles_ = 0;
+  used_ = 0;
   seeds_.clear();
   vvoo_.clear();
   products_.clear();
   panels_.clear();
+  tasks_.clear();
   tiles_.clear();
   tiles_on_device_.clear();
 }

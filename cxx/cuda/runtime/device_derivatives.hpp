@@ -13,6 +13,7 @@
 #include "cxx/cuda/schedule/kernel_parameters.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/plan/task_sums.hpp"
+#include "cxx/triples/precision.hpp"
 
 namespace trifuse {
 class DeviceError;
@@ -54,8 +55,8 @@ class DeviceDerivatives {
 /// of the current device.
 class BackwardLaunch {
  public:
-  /// `sums`: must stay valid. `seed_bytes`: memory for the seeds of all tasks of a launch.
-  BackwardLaunch(const DeviceDerivatives& sums, std::int64_t seed_bytes);
+  /// `sums`: must stay valid. `precision`: of the kernels. `seed_bytes`: memory for the seeds of all tasks of a launch.
+  BackwardLaunch(const DeviceDerivatives& sums, Precision precision, std::int64_t seed_bytes);
 
   /// Returns true if the seeds of a task fit beside those of the tasks that have been added.
   bool has_room(const TaskData& task, const BackwardProgram& program) const;
@@ -67,21 +68,24 @@ class BackwardLaunch {
     for (std::size_t n = 0; n < products_.size(); ++n)
       products_[n].panel = reinterpret_cast<const char*>(panel_of(panels_[n]));
   }
-  /// Adds the arrays of the launch to those that are sent with its program, and sets the parameters of the triples
-  /// kernel.
-  void send_with(ArraysInOne& arrays, DerivativeParameters& parameters);
+  /// Adds the arrays of the launch to those that are sent with its program on `stream`, and sets the parameters of the
+  /// triples kernel.
+  void send_with(ArraysInOne& arrays, DerivativeParameters& parameters, cudaStream_t stream);
   /// Puts the products on `stream`, after the triples kernel. `multiprocessors`: number of multiprocessors.
   void run(int multiprocessors, cudaStream_t stream) const;
   void clear();
 
  private:
   const DeviceDerivatives& sums_;
-  DeviceArray<double> memory_;  ///< of the seeds
-  std::int64_t doubles_ = 0;    ///< of it that are used
+  const Precision precision_;
+  DeviceArray<std::byte> memory_;  ///< of the seeds
+  std::int64_t used_ = 0;          ///< bytes of it that are used
+  DeviceArray<unsigned> largest_;  ///< [task] see TaskSeeds; only in mixed precision
   std::vector<TaskSeeds> seeds_;
   std::vector<unsigned long long> vvoo_;  ///< see DerivativeParameters
   std::vector<BackwardProduct> products_;
   std::vector<PanelName> panels_;                   ///< [product] the panel that is multiplied
+  std::vector<std::size_t> tasks_;                  ///< [product] number of its task
   std::map<int, std::vector<BackwardTile>> tiles_;  ///< key: width
   const BackwardProduct* products_on_device_ = nullptr;
   std::map<int, const BackwardTile*> tiles_on_device_;

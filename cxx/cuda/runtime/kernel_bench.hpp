@@ -47,9 +47,10 @@ std::vector<std::string> candidate_kernels(Precision precision, int device = 0);
 
 /// The sums of the backward pass that are measured: those of left panels, of right panels, or both.
 enum class BackwardSide : std::uint8_t { left, right, both };
-/// Measures the products of the seeds of a case with its panels, in double precision. Each side has as many operations
-/// as the case. Returns the seconds of each repetition. Throws UsageError if the device cannot compute derivatives.
-std::vector<double> time_backward(const KernelCase& which, BackwardSide side, int repeats, int device = 0);
+/// Measures the products of the seeds of a case with its panels. Each side has as many operations as the case. Returns
+/// the seconds of each repetition. Throws UsageError if the device cannot compute derivatives.
+std::vector<double> time_backward(const KernelCase& which, BackwardSide side, Precision precision, int repeats,
+                                  int device = 0);
 
 /// Returns the number of floating-point operations per second of cuBLAS DGEMM for n x n matrices, median of `repeats`
 /// measurements. Returns 0 if cuBLAS cannot be loaded.

@@ -29,7 +29,7 @@ std::vector<std::string> candidate_kernels(Precision, int) {
   return {};
 }
 
-std::vector<double> time_backward(const KernelCase&, BackwardSide, int, int) {
+std::vector<double> time_backward(const KernelCase&, BackwardSide, Precision, int, int) {
   throw UsageError(why_no_devices());
 }
 

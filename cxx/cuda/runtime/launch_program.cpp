@@ -44,7 +44,7 @@ std::span<const double> run_program(const LaunchProgram& program, const Kernel& 
   buffers.program.add(program.products, parameters.products);
   buffers.program.add(program.vvoo, parameters.vvoo);
   buffers.program.add(program.cta_tiles, parameters.cta_tiles);
-  if (backward != nullptr) backward->send_with(buffers.program, parameters.derivatives);
+  if (backward != nullptr) backward->send_with(buffers.program, parameters.derivatives, stream);
   buffers.program.send(stream);
   parameters.cta_tile_count = static_cast<std::uint32_t>(cta_tiles);
   buffers.warp_sums.reserve(cta_tiles * warps * sums);

@@ -53,10 +53,10 @@ void append_images(SpinFormulation formulation, const TaskData& task, const std:
 }
 
 /// Returns the bytes of the seeds of a task whose tiles have these sizes. `targets`: see largest_seed_bytes().
-std::int64_t seed_bytes(int targets, std::int64_t holes, std::int64_t particles) {
+std::int64_t seed_bytes(int targets, Precision precision, std::int64_t holes, std::int64_t particles) {
   const auto h = static_cast<std::int32_t>(holes), p = static_cast<std::int32_t>(particles);
   const std::int32_t extent[6] = {p, p, p, h, h, h};
-  return targets * SeedExtents(extent).doubles() * static_cast<std::int64_t>(sizeof(double));
+  return targets * SeedExtents(extent).seeds() * seed_size(precision);
 }
 
 /// Sets what the integers of one panel determine of an entry: where they begin, and which contracted indices x are
@@ -145,12 +145,12 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
   for (const auto& [used, name] : names.vvoo) program.vvoo.push_back(used ? vvoo.find(name) : -1);
 }
 
-std::int64_t largest_seed_bytes(int targets, const TileSpace& tiles) {
+std::int64_t largest_seed_bytes(int targets, Precision precision, const TileSpace& tiles) {
   const auto [holes, particles] = largest_tiles(tiles);
-  return seed_bytes(targets, holes, particles);
+  return seed_bytes(targets, precision, holes, particles);
 }
 
-TileSpace tiles_with_room_for_seeds(int targets, const TileSpace& tiles, std::int64_t bytes) {
+TileSpace tiles_with_room_for_seeds(int targets, Precision precision, const TileSpace& tiles, std::int64_t bytes) {
   // The backward kernel computes multiples of 4 holes and of 8 particles. It is as fast with fewer particles, but not
   // with fragments of zeros, so tiles of holes are cut last.
   const TileSizes largest = largest_tiles(tiles);
@@ -158,7 +158,8 @@ TileSpace tiles_with_room_for_seeds(int targets, const TileSpace& tiles, std::in
        {largest.holes, std::int64_t{20}, std::int64_t{16}, std::int64_t{12}, std::int64_t{8}}) {
     for (const std::int64_t particles :
          {largest.particles, std::int64_t{40}, std::int64_t{32}, std::int64_t{24}, std::int64_t{16}}) {
-      if (holes > largest.holes || particles > largest.particles || seed_bytes(targets, holes, particles) > bytes)
+      if (holes > largest.holes || particles > largest.particles ||
+          seed_bytes(targets, precision, holes, particles) > bytes)
         continue;
       return TileSizes{holes, particles} == largest ? tiles : tiles.refined(holes, particles);
     }
@@ -166,14 +167,16 @@ TileSpace tiles_with_room_for_seeds(int targets, const TileSpace& tiles, std::in
   return tiles.refined(hole_group_size, backward_lone_particles);
 }
 
-int backward_width(const BackwardProduct& product) {
-  const auto k_tiles = static_cast<int>(ceil_div(product.end, Fp64::k_tile_depth) - product.begin / Fp64::k_tile_depth);
-  const auto tiles = static_cast<int>(ceil_div(k_tiles, widest_backward_tile));
-  return std::max(narrowest_backward_tile, static_cast<int>(ceil_div(k_tiles, tiles)));
+int backward_width(const BackwardProduct& product, Precision precision) {
+  const auto [depth, narrowest, widest] = backward_tiles(precision);
+  const auto k_tiles = static_cast<int>(ceil_div(product.end, depth) - product.begin / depth);
+  const auto tiles = static_cast<int>(ceil_div(k_tiles, widest));
+  return std::max(narrowest, static_cast<int>(ceil_div(k_tiles, tiles)));
 }
 
-void append_backward_tiles(const BackwardProduct& product, std::uint32_t number, int width,
+void append_backward_tiles(const BackwardProduct& product, Precision precision, std::uint32_t number, int width,
                            std::vector<BackwardTile>& tiles) {
+  const int depth = backward_tiles(precision).k_tile_depth;
   const auto [u, w] = others(product.particle);
   const auto [h1, h2] = others(product.hole);
   const auto groups = [&](int hole) { return static_cast<int>(ceil_div(product.extent[3 + hole], hole_group_size)); };
@@ -181,12 +184,12 @@ void append_backward_tiles(const BackwardProduct& product, std::uint32_t number,
   const Order extent = left ? Order{product.extent[product.particle], groups(h1), groups(h2)}
                             : Order{product.extent[u], product.extent[w], groups(product.hole)};
   const Order step = left ? Order{backward_lone_particles, 1, 1} : Order{backward_u, backward_w, 1};
-  const auto last = static_cast<int>(ceil_div(product.end, Fp64::k_tile_depth));
+  const auto last = static_cast<int>(ceil_div(product.end, depth));
   // The tiles of one row come together, because they read the same seeds.
   for (int z = 0; z < extent[2]; z += step[2])
     for (int y = 0; y < extent[1]; y += step[1])
       for (int x = 0; x < extent[0]; x += step[0])
-        for (int k = product.begin / Fp64::k_tile_depth; k < last; k += width) {
+        for (int k = product.begin / depth; k < last; k += width) {
           tiles.push_back(
               {number,
                static_cast<std::uint16_t>(k),

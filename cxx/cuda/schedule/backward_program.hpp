@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cxx/cuda/schedule/seed_layout.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 #include "cxx/cuda/schedule/task_program.hpp"
 #include "cxx/operands/panel_layout.hpp"
 
@@ -53,24 +54,36 @@ class VvooSums {
 };
 
 /// Writes the backward program of `task` to `program`. `layout`: of the sums of a problem without factors, see
-/// layout_of_derivatives(). `vvoo`: those of the layout. `names`: its program, see write_program(). `contractions`:
-/// memory that is reused from call to call.
+/// layout_of_derivatives(). `vvoo`: those of the layout. `names`: its program, see write_program(). `format`: of the
+/// panels that the backward kernel reads. `contractions`: memory that is reused from call to call.
 void write_backward_program(const Problem& problem, const PanelLayout& layout, const VvooSums& vvoo, const Task& task,
                             const TaskProgram& names, const OperandFormat& format, ContractionList& contractions,
                             BackwardProgram& program);
 
+/// Returns the size of a seed, bytes.
+constexpr std::int64_t seed_size(Precision precision) {
+  return precision == Precision::mixed ? sizeof(float) : sizeof(double);
+}
 /// Returns the bytes of the seeds of the largest task of `tiles`. `targets`: of a task, see Problem::targets().
-std::int64_t largest_seed_bytes(int targets, const TileSpace& tiles);
+std::int64_t largest_seed_bytes(int targets, Precision precision, const TileSpace& tiles);
 
 /// Cuts orbital tiles until the seeds of the largest task take at most `bytes`, or the tiles are the smallest ones.
-TileSpace tiles_with_room_for_seeds(int targets, const TileSpace& tiles, std::int64_t bytes);
+/// `targets`: as of largest_seed_bytes().
+TileSpace tiles_with_room_for_seeds(int targets, Precision precision, const TileSpace& tiles, std::int64_t bytes);
 
-/// Widths of the tiles of the backward kernels, in k-tiles.
-inline constexpr int narrowest_backward_tile = 2, widest_backward_tile = 9;
+/// The tiles of the backward kernels of a precision.
+struct BackwardTiles {
+  int k_tile_depth;       ///< contracted indices x of a k-tile
+  int narrowest, widest;  ///< widths of the compiled kernels, in k-tiles
+};
+constexpr BackwardTiles backward_tiles(Precision precision) {
+  return precision == Precision::mixed ? BackwardTiles{SplitHalfTransposed::k_tile_depth, 1, 5}
+                                       : BackwardTiles{Fp64::k_tile_depth, 2, 9};
+}
 /// Returns the width of the tiles for a product: the one with which the fewest k-tiles are computed in vain.
-int backward_width(const BackwardProduct& product);
+int backward_width(const BackwardProduct& product, Precision precision);
 /// Appends the tiles of product number `number`. `width`: of a tile, in k-tiles.
-void append_backward_tiles(const BackwardProduct& product, std::uint32_t number, int width,
+void append_backward_tiles(const BackwardProduct& product, Precision precision, std::uint32_t number, int width,
                            std::vector<BackwardTile>& tiles);
 
 }

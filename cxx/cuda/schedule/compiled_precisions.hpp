@@ -21,9 +21,9 @@ bool use_matching(const OperandFormat& format, Use use, Precisions... precisions
 template <typename Use, typename... First, typename... Last, typename... Mixed>
 bool use_compiled(const OperandFormat& format, Use use, ConfigurationList<First...>, ConfigurationList<Last...>,
                   ConfigurationList<Mixed...>) {
-  // Fp64 is the precision of vvoo blocks.
-  return use_matching(format, use, Fp64{}, typename First::Precision{}..., typename Last::Precision{}...,
-                      typename Mixed::Precision{}...);
+  // Fp64 is the precision of vvoo blocks, SplitHalfTransposed that of a backward kernel.
+  return use_matching(format, use, Fp64{}, SplitHalfTransposed{}, typename First::Precision{}...,
+                      typename Last::Precision{}..., typename Mixed::Precision{}...);
 }
 }
 

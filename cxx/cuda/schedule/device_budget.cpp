@@ -11,6 +11,7 @@
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
 #include "cxx/cuda/schedule/slab_shape.hpp"
+#include "cxx/cuda/schedule/split_half_units.hpp"
 #include "cxx/operands/panel_layout.hpp"
 #include "cxx/triples/contraction_list.hpp"
 #include "tce_tiles/tiles/tile_sizes.hpp"
@@ -160,17 +161,25 @@ std::int64_t worker_count(std::int64_t budget, std::int64_t worker_bytes) {
   return std::clamp(budget / worker_part / worker_bytes, fewest_workers, max_workers);
 }
 
+int bytes_per_number(const Problem& problem, const OperandFormat& format) {
+  const OperandFormat of_backward = backward_format(format);
+  const bool both = problem.derivatives != Derivatives::none && of_backward != format;
+  return format.bytes_per_number() + (both ? of_backward.bytes_per_number() : 0);
+}
+
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format) {
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
+  // Panels in two formats of one size.
+  const double copies = bytes_per_number(problem, format) / format.bytes_per_number();
   const LongestRows rows = longest_rows(tiles, problem.formulation, format.k_tile_depth);
   const auto k_tiles = static_cast<double>(rows.k_tiles);
   const double sides = problem.sides(), sets = problem.disconnected_sets();
   const auto left = [&](double particles, double holes) {
-    return sides * k_tiles * particles * holes * holes / (hole_group_size * hole_group_size) *
+    return copies * sides * k_tiles * particles * holes * holes / (hole_group_size * hole_group_size) *
            format.a_bytes_per_particle();
   };
   const auto right = [&](double particles, double holes) {
-    return sides * k_tiles * particles * particles * holes / (particle_pair * hole_group_size) *
+    return copies * sides * k_tiles * particles * particles * holes / (particle_pair * hole_group_size) *
            format.b_bytes_per_pair();
   };
   const auto vvoo = [&](double particles, double holes) {
@@ -181,8 +190,9 @@ PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const O
   };
   // The arena rounds up the size of a panel whose k-tiles are not multiples of its unit.
   const std::int64_t unit = Arena::rounded(1);
-  const double rounding =
-      format.a_k_tile_bytes % unit == 0 && format.b_k_tile_bytes % unit == 0 ? 0.0 : sides * static_cast<double>(unit);
+  const double rounding = format.a_k_tile_bytes % unit == 0 && format.b_k_tile_bytes % unit == 0
+                              ? 0.0
+                              : copies * sides * static_cast<double>(unit);
   const auto [largest_hole, largest_particle] = largest_tiles(tiles);
   PanelDemand demand{};
   const double kinds = adapted ? 18 : 9;

@@ -65,6 +65,9 @@ struct PanelDemand {
   /// of the vvoo panels of a pair.
   double left_of_tile = 0.0, right_of_pair = 0.0, vvoo_of_pair = 0.0;
 };
+/// Returns the size of a number in left and right panels, bytes. With derivatives a panel may have two formats, see
+/// backward_format(). `format`: the format of the operands.
+int bytes_per_number(const Problem& problem, const OperandFormat& format);
 /// Computes the demand. `tiles`: the tiles of the panels. `format`: the format of the operands.
 PanelDemand panel_demand(const Problem& problem, const TileSpace& tiles, const OperandFormat& format);
 

@@ -9,7 +9,7 @@
 /// How the seeds of a task lie in device memory. A seed is the derivative of the energy by an element of a target. The
 /// triples kernel writes the seeds of a task, and the backward kernel multiplies them with the panels of the task.
 ///
-///     seeds     [target, side, group of i, group of j, group of k, a, b, c, seed_place()]
+///     seeds     [target, side, group of i, group of j, group of k, a, b, c, seed_place() or float_seed_place()]
 ///
 /// If both sides have the same operands, there is one side, whose seeds are the sums of those of both; else the left
 /// side comes first. An atom has the seeds of 4 x 4 x 4 holes of three particles. The number of c is even: an odd
@@ -27,6 +27,14 @@ constexpr TRIFUSE_HOST_DEVICE int seed_place(int i, int j, int k, int odd) {
   return i * 16 + ((j * 4 + k) ^ (reversed * 4) ^ (odd * 14));
 }
 
+/// Returns the place in an atom of floats. All 32 lanes of a warp read different banks, see mixed_backward_kernel.cuh.
+constexpr TRIFUSE_HOST_DEVICE int float_seed_place(int i, int j, int k, int odd) {
+  const int i0 = i & 1, i1 = i >> 1, j0 = j & 1, j1 = j >> 1, k0 = k & 1, k1 = k >> 1;
+  return i1 << 5 | (i1 ^ j1) << 4 | i0 << 3 | (j0 ^ odd) << 2 | k1 << 1 | (k0 ^ odd);
+}
+/// The bits of float_seed_place() that `odd` changes.
+inline constexpr int odd_float_places = 5;
+
 /// The extents of the seeds of a task. `extent`: orbitals of its tiles a, b, c, i, j, k.
 struct SeedExtents {
   std::int32_t groups[3];     ///< [i, j, k] hole groups
@@ -37,11 +45,11 @@ struct SeedExtents {
                static_cast<std::int32_t>(ceil_div(extent[4], hole_group_size)),
                static_cast<std::int32_t>(ceil_div(extent[5], hole_group_size))},
         particles{extent[0], extent[1], static_cast<std::int32_t>(ceil_div(extent[2], 2) * 2)} {}
-  /// Returns the number of doubles of one target.
-  constexpr TRIFUSE_HOST_DEVICE std::int64_t doubles() const {
+  /// Returns the number of seeds of one target.
+  constexpr TRIFUSE_HOST_DEVICE std::int64_t seeds() const {
     return std::int64_t{groups[0]} * groups[1] * groups[2] * particles[0] * particles[1] * particles[2] * seed_atom;
   }
-  /// Returns the offset of an atom in its target, doubles. `g`: hole groups. `p`: particles.
+  /// Returns the offset of an atom in its target, seeds. `g`: hole groups. `p`: particles.
   constexpr TRIFUSE_HOST_DEVICE std::int64_t atom(int gi, int gj, int gk, int a, int b, int c) const {
     const std::int64_t holes = (std::int64_t{gi} * groups[1] + gj) * groups[2] + gk;
     return (((holes * particles[0] + a) * particles[1] + b) * particles[2] + c) * seed_atom;
@@ -72,10 +80,11 @@ struct SeedImage {
 };
 inline constexpr int most_seed_images = 36;
 
-/// The seeds of a task in device memory.
+/// The seeds of a task in device memory: doubles, or floats in mixed precision.
 struct TaskSeeds {
-  double* begin;
-  std::int64_t target_stride;  ///< doubles from one target of a side to the next
+  void* begin;
+  unsigned* largest;           ///< bits of the largest magnitude of a seed of the task; only in mixed precision
+  std::int64_t target_stride;  ///< seeds from one target of a side to the next
   std::int32_t images;
   SeedImage image[most_seed_images];
 };
@@ -100,8 +109,9 @@ struct DerivativeParameters {
 /// p is the particle and y the hole that stand alone in the product; u < w are the positions of the other particles, h
 /// < h' those of the other holes. Each sum of a CTA tile is rounded once to an integer.
 struct BackwardProduct {
-  const double* seeds;          ///< begin of the target of a side
-  const char* panel;            ///< R for a left panel, L for a right panel: packed in FP64
+  const void* seeds;            ///< begin of the target of a side; doubles, or floats in mixed precision
+  const unsigned* largest;      ///< see TaskSeeds
+  const char* panel;            ///< R for a left panel, L for a right panel: packed in the format of the kernel
   unsigned long long* out;      ///< element 0 of the integers of the panel, in the order of the host's panel
   std::int64_t stride[3];       ///< [position] see Packing; strides of `out`
   double factor;                ///< factor of the sums, divided by the unit of the integers

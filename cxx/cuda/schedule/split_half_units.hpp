@@ -55,10 +55,43 @@ struct SplitHalfUnits : SplitHalf {
   static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) { return a_contracted(element); }
 };
 
+/// SplitHalfUnits for a product whose contracted indices are the lines: the backward kernel multiplies seeds with
+/// panels. The k-tile of a unit is [slice, k / 8, line / 8, line % 8, k % 8]. So core matrices that follow each other
+/// along k are 1024 bytes apart, also across the k-tiles of a stage that has first all k-tiles of slice 0.
+struct SplitHalfTransposed : SplitHalfUnits {
+  static constexpr const char* name = "fp16x2_transposed";
+  /// Bytes from one core matrix to the next: along the lines, and along k.
+  static constexpr int line_core_bytes = core * core * 2, k_core_bytes = lines / core * line_core_bytes;
+  static constexpr int slice_bytes = k_tile_depth / core * k_core_bytes;
+
+  static constexpr TRIFUSE_HOST_DEVICE int a_index(int line, int k, int slice) {
+    return ((slice * (k_tile_depth / core) + k / core) * (lines / core) + line / core) * (core * core) +
+           line % core * core + k % core;
+  }
+  static constexpr TRIFUSE_HOST_DEVICE int b_index(int k, int line, int slice) { return a_index(line, k, slice); }
+  static constexpr TRIFUSE_HOST_DEVICE int a_slice(int element) { return element / (slice_bytes / 2) % slices; }
+  static constexpr TRIFUSE_HOST_DEVICE int b_slice(int element) { return a_slice(element); }
+  static constexpr TRIFUSE_HOST_DEVICE int a_row(int element) {
+    return element / (core * core) % (lines / core) * core + element % (core * core) / core;
+  }
+  static constexpr TRIFUSE_HOST_DEVICE int b_column(int element) { return a_row(element); }
+  static constexpr TRIFUSE_HOST_DEVICE int a_contracted(int element) {
+    return element / (k_core_bytes / 2) % (k_tile_depth / core) * core + element % core;
+  }
+  static constexpr TRIFUSE_HOST_DEVICE int b_contracted(int element) { return a_contracted(element); }
+};
+
 /// Returns the precision of operands in this format, as users name it.
 constexpr Precision precision_of(const OperandFormat& format) {
-  const bool split = format == format_of<SplitHalf>() || format == format_of<SplitHalfUnits>();
+  const bool split = format == format_of<SplitHalf>() || format == format_of<SplitHalfUnits>() ||
+                     format == format_of<SplitHalfTransposed>();
   return split ? Precision::mixed : Precision::fp64;
+}
+
+/// Returns the format of the panels that the backward kernel reads. `format`: of the triples kernel that writes the
+/// seeds.
+constexpr OperandFormat backward_format(const OperandFormat& format) {
+  return format == format_of<SplitHalfUnits>() ? format_of<SplitHalfTransposed>() : format;
 }
 
 }
