@@ -91,6 +91,20 @@ double MachineModel::kernel_seconds(const KernelWork& work, SpinFormulation form
   return products + work.targets * (adapted ? target_spin_adapted : target_spin_orbital) / multiprocessors;
 }
 
+MachineModel MachineModel::with_derivatives(Derivatives derivatives) const {
+  MachineModel slower = *this;
+  if (derivatives == Derivatives::none) return slower;
+  const bool all = derivatives == Derivatives::all;
+  const double on_cores = all ? 2.9 : 2.2, on_gpus = all ? 3.5 : 2.9;
+  slower.core_rate /= on_cores;
+  slower.rate_zeros /= on_gpus;
+  slower.rate_spin_orbital /= on_gpus;
+  slower.rate_spin_adapted /= on_gpus;
+  slower.target_spin_orbital *= on_gpus;
+  slower.target_spin_adapted *= on_gpus;
+  return slower;
+}
+
 std::span<const MachineNumber> machine_numbers() {
   using M = MachineModel;
   static constexpr const char *products_source = "measured: products alone",

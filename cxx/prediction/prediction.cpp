@@ -8,6 +8,7 @@
 #include "cxx/base/byte_amount.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/base/shared_array.hpp"
+#include "cxx/cuda/schedule/backward_program.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/launch_shapes.hpp"
 #include "cxx/operands/derivative_sums.hpp"
@@ -274,14 +275,18 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
                      const MachineModel& machine, double allowed) {
   const auto multiprocessors = static_cast<int>(machine.multiprocessors);
   const gpu::Shape& shape = inspection.shape();
-  const std::int64_t worker =
-      gpu::worker_bytes(gpu::scratch_doubles(multiprocessors, problem.targets(), shape.cta_elements),
-                        gpu::sum_bytes(problem, plan.tiles, std::span(&shape, 1)));
+  std::int64_t worker = gpu::worker_bytes(gpu::scratch_doubles(multiprocessors, problem.targets(), shape.cta_elements),
+                                          gpu::sum_bytes(problem, plan.tiles, std::span(&shape, 1)));
   const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, shape.format);
-  const std::int64_t sums = derivative_sum_bytes(problem, plan.tiles),
-                     budget = std::max<std::int64_t>(
-                         0, gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed)) - sums);
-  const std::int64_t workers = gpu::worker_count(budget, worker);
+  std::int64_t budget = gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed));
+  const bool derivatives = problem.derivatives != Derivatives::none;
+  if (derivatives) {
+    const gpu::DerivativeMemory part = gpu::derivative_memory(problem, plan.tiles, inspection.precision(), budget);
+    budget -= part.sums;
+    worker += part.seeds;
+  }
+  budget = std::max<std::int64_t>(0, budget);
+  const std::int64_t workers = derivatives ? gpu::derivative_workers : gpu::worker_count(budget, worker);
   const std::int64_t panels = gpu::panel_bytes(budget, workers, worker, demand);
   GpuMemory memory;
   memory.budget = static_cast<double>(budget);
@@ -322,10 +327,6 @@ void place_operands(double operands, double ranks_on_node, double owners, const 
 
 }
 
-double time_factor_on_cores(Derivatives derivatives) {
-  return derivatives == Derivatives::all ? 2.9 : derivatives == Derivatives::amplitudes ? 2.2 : 1.0;
-}
-
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& asked) {
   Prediction prediction;
@@ -356,11 +357,10 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   const KernelWork all = work_of(inspection);
   prediction.operations = all.operations;
   prediction.precision = inspection.precision();
+  const MachineModel of_tasks = machine.with_derivatives(problem.derivatives);
   const double gpu_rate =
-      all.operations / std::max(1e-9, machine.kernel_seconds(all, plan.formulation, inspection.precision()));
+      all.operations / std::max(1e-9, of_tasks.kernel_seconds(all, plan.formulation, inspection.precision()));
 
-  MachineModel of_tasks = machine;
-  if (job.gpus == 0) of_tasks.core_rate /= time_factor_on_cores(problem.derivatives);
   SimulationSettings settings;
   settings.ranks = ranks_of(job, nodes, of_tasks, gpu_rate, plan.total_operations, operands,
                             prediction.shared_operands ? OperandStorage::shared : OperandStorage::own);
@@ -376,7 +376,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   settings.slab_rate = rate_from_ranks(prediction, nodes, machine);
   set_exchange(inspection, demand, nodes, prediction, settings);
   settings.lanes = job.lanes;
-  prediction.tasks = simulate(plan, inspection, machine, settings);
+  prediction.tasks = simulate(plan, inspection, of_tasks, settings);
   if (inspection.sample() != nullptr && job.gpus > 0)
     add_sample(problem, *inspection.sample(), machine, settings, prediction);
   find_obstacles(prediction, nodes, machine);

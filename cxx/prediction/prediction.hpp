@@ -91,14 +91,10 @@ struct Prediction {
   double seconds_of_tasks() const { return tasks.seconds + (sample ? sample->seconds() : 0.0); }
 };
 
-/// How many times as long the tasks of a run on CPU cores take with derivatives: measured with (7, 107) and (15, 100)
-/// occupied and virtual orbitals.
-double time_factor_on_cores(Derivatives derivatives);
-
 /// Predicts a job in the precision of `inspection`, the inspection of `plan` and `problem`. Ranks on CPU cores compute
-/// in double precision at the rate of the cores, with derivatives at a part of it. The times of jobs with GPUs do not
-/// include derivatives. No sample is predicted for jobs without GPUs. Throws UsageError if
-/// some ranks compute on cores and no assignment of the work is possible, see assign_work().
+/// in double precision at the rate of the cores. Derivatives are predicted in double precision alone. No sample is
+/// predicted for jobs without GPUs. Throws UsageError if some ranks compute on cores and no assignment of the work is
+/// possible, see assign_work().
 Prediction predict(const Plan& plan, const Problem& problem, const Inspection& inspection, const MachineModel& machine,
                    const JobShape& job);
 

@@ -4,6 +4,7 @@
     PYTHONPATH=drivers/python TRIFUSE_LIBRARY=.../libtrifuse.so TRIFUSE_TEST_DATA=tests/data python3 tests/python/test_derivatives_on_gpu.py
 """
 
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -15,7 +16,18 @@ from test_derivatives import BEH, DATA, HF, arrays_of, expect_same_bits, random_
 from test_derivatives_by_factors import random_factors
 from trifuse import _library
 
-HAS_GPU = _library.library().has_cuda and _library.library().gpu_count() > 0
+GPUS = _library.library().gpu_count() if _library.library().has_cuda else 0
+HAS_GPU = GPUS > 0
+
+
+def left_amplitudes(arrays):
+    """The options of a run with the amplitudes of these arrays on the left."""
+    return {"left": {key: values for key, values in arrays.items() if key[:2] in ("t1", "t2")}, "left_kind": "lambda"}
+
+
+def kind_of(name):
+    """The name of an array without its spins."""
+    return re.sub("_[ab]+$", "", name)
 
 
 class DerivativesOnGpu(unittest.TestCase):
@@ -26,8 +38,11 @@ class DerivativesOnGpu(unittest.TestCase):
         of_energy, of_array = (1e-11, 1e-10) if precision == "double" else (1e-6, 1e-5)
         self.assertAlmostEqual(float(cores), float(gpu), delta=of_energy * max(1.0, abs(float(cores))))
         self.assertEqual(set(cores.derivatives), set(gpu.derivatives))
+        sizes = {name: np.abs(expected).max(initial=1e-6) for name, expected in cores.derivatives.items()}
         for name, expected in cores.derivatives.items():
-            size = max(np.abs(expected).max(initial=0), 1e-6)
+            # In mixed precision errors are relative to the other spins, too: an array may be zero because terms cancel.
+            alike = [name] if precision == "double" else [other for other in sizes if kind_of(other) == kind_of(name)]
+            size = max(sizes[other] for other in alike)
             self.assertLess(np.abs(gpu.derivatives[name] - expected).max(initial=0) / size, of_array, name)
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
@@ -85,6 +100,7 @@ class DerivativesOnGpu(unittest.TestCase):
         self.expect_those_of_cores(arrays_of(BEH), precision="mixed")
         self.expect_those_of_cores(random_arrays({"": 13}, {"": 37}, size=0.02), precision="mixed")
         self.expect_those_of_cores(random_arrays({"": 20}, {"": 44}, size=0.02), precision="mixed", memory=3 << 30)
+        self.expect_those_of_cores(random_factors({"": 9}, {"": 37}, size=0.02, size_of_t2=0.02), precision="mixed", tile_size=8)
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_the_same_bits_in_every_run(self):
@@ -107,10 +123,20 @@ class DerivativesOnGpu(unittest.TestCase):
                                           ({"_a": 7, "_b": 6}, {"_a": 13, "_b": 14}, {}),
                                           ({"_a": 6, "_b": 5}, {"_a": 12, "_b": 13}, {"derivatives": "t", "tile_size": 4})):
             arrays, other = (random_arrays(holes, particles, seed=seed, size=0.02) for seed in (1, 2))
-            left = {key: values for key, values in other.items() if key[:2] in ("t1", "t2")}
             for fock in True, False:
                 with self.subTest(holes=holes, particles=particles, fock=fock, **options):
-                    self.expect_those_of_cores(arrays, left=left, left_kind="lambda", fock_in_triples=fock, **options)
+                    self.expect_those_of_cores(arrays, **left_amplitudes(other), fock_in_triples=fock, **options)
+            with self.subTest("mixed precision", holes=holes, particles=particles, **options):
+                self.expect_those_of_cores(arrays, precision="mixed", **left_amplitudes(other), **options)
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_left_amplitudes_and_factors(self):
+        for holes, particles, options in (({"": 9}, {"": 19}, {}), ({"_a": 6, "_b": 5}, {"_a": 12, "_b": 13}, {"tile_size": 4})):
+            arrays = random_factors(holes, particles, size=0.05, size_of_t2=0.05)
+            left = left_amplitudes(random_arrays(holes, particles, seed=2, size=0.05))
+            for precision in "double", "mixed":
+                with self.subTest(holes=holes, precision=precision):
+                    self.expect_those_of_cores(arrays, precision=precision, **left, **options)
 
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_dumps_with_left_amplitudes(self):
@@ -122,8 +148,16 @@ class DerivativesOnGpu(unittest.TestCase):
     @unittest.skipUnless(HAS_GPU, "needs a GPU")
     def test_the_same_bits_with_left_amplitudes(self):
         arrays, other = (random_arrays({"": 13}, {"": 40}, seed=seed, size=0.02) for seed in (1, 2))
-        options = {"device": "cuda", "left": {key: other[key] for key in ("t1", "t2")}, "left_kind": "lambda"}
+        options = {"device": "cuda", **left_amplitudes(other)}
         expect_same_bits(arrays, options, options)
+
+    @unittest.skipUnless(GPUS > 1, "needs two GPUs")
+    def test_the_same_bits_on_several_gpus(self):
+        arrays, other = (random_arrays({"": 13}, {"": 60}, seed=seed, size=0.01) for seed in (1, 2))
+        for options in {}, {"precision": "mixed"}, left_amplitudes(other):
+            with self.subTest(**{key: value for key, value in options.items() if key == "precision"}):
+                options = {"device": "cuda", "tile_size": 8, **options}
+                expect_same_bits(arrays, *({**options, "gpus": list(range(count))} for count in range(1, GPUS + 1)))
 
 
 if __name__ == "__main__":

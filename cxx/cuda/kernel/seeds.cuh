@@ -33,7 +33,7 @@ class Seeds
       Base::two_sided, Base::vvoo_offset;
   using typename Base::Elements;
   static constexpr int targets = Base::targets_per_side;
-  using Seed = typename Base::Number;  ///< type of the seeds in device memory
+  using Seed = typename Base::Number;            ///< type of the seeds in device memory
   static constexpr int terms = adapted ? 6 : 3;  ///< disconnected terms of a set with one particle of the ov tensor
   static constexpr int sums_count = energy_sums(formulation_);
   static constexpr int lone = Elements::final_axes.hole, second = second_other(lone), halved = halved_hole(lone);

@@ -15,6 +15,7 @@
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/self_test.hpp"
+#include "cxx/cuda/schedule/backward_program.hpp"
 #include "cxx/cuda/schedule/batch_size.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
@@ -77,8 +78,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     if (has_derivatives()) with_room_for_sums = plan_derivatives(with_room_for_sums);
     sum_bytes_ = sum_bytes(problem_, with_room_for_sums, shapes);
     for (const Device& device : devices_) max_worker_bytes_ = std::max(max_worker_bytes_, worker_bytes(device));
-    // A launch with derivatives takes so long that two workers keep the device busy.
-    workers_per_device_ = has_derivatives() ? 2 : worker_count(least_budget_, max_worker_bytes_);
+    workers_per_device_ = has_derivatives() ? derivative_workers : worker_count(least_budget_, max_worker_bytes_);
     const OperandFormat& format = devices_.front().format();
     const auto that_fit = [&](const TileSpace& of, const OperandFormat& in) {
       return tiles_that_fit(problem_, of, in, least_budget_, workers_per_device_, max_worker_bytes_);
@@ -161,15 +161,11 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   /// Divides the memory of each device for derivatives: their sums, and the seeds of each worker. Returns `tiles`, cut
   /// until the seeds of a task fit.
   TileSpace plan_derivatives(const TileSpace& tiles) {
-    constexpr std::int64_t seed_part = 6, least_seeds = std::int64_t{1} << 30;
-    const std::int64_t limit = least_budget_ / seed_part;
-    TileSpace cut = tiles_with_room_for_seeds(problem_.targets(), precision_, tiles, limit);
-    seed_bytes_ = std::max(largest_seed_bytes(problem_.targets(), precision_, cut), std::min(limit, least_seeds));
-    // Smaller tiles have panels that are a little larger.
-    const auto sums = static_cast<std::int64_t>(1.1 * static_cast<double>(DeviceDerivatives::bytes(problem_, cut)));
-    for (Device& device : devices_) device.budget -= sums;
-    least_budget_ -= sums;
-    return cut;
+    DerivativeMemory memory = derivative_memory(problem_, tiles, precision_, least_budget_);
+    seed_bytes_ = memory.seeds;
+    for (Device& device : devices_) device.budget -= memory.sums;
+    least_budget_ -= memory.sums;
+    return std::move(memory.tiles);
   }
   /// Decides whether the only device packs its panels from arrays. It does so if the arrays and all panels fit into
   /// `free` bytes.

@@ -63,11 +63,6 @@ DeviceDerivatives::DeviceDerivatives(const PanelLayout& layout) : layout_(layout
   for (std::size_t set = 0; set < layout.sets(); ++set) make_zeros(ov_tensors_[set], orbitals * orbitals);
 }
 
-std::int64_t DeviceDerivatives::bytes(const Problem& problem, const TileSpace& tiles) {
-  return derivative_sum_bytes(problem, tiles) +
-         VvooSums(layout_of_derivatives(problem, tiles)).size() * static_cast<std::int64_t>(sizeof(unsigned long long));
-}
-
 void DeviceDerivatives::set(DerivativeParameters& parameters) const {
   parameters.energies = energies_.data();
   for (std::size_t set = 0; set < max_disconnected_sets; ++set) parameters.ov_tensors[set] = ov_tensors_[set].data();

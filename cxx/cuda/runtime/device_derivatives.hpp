@@ -27,8 +27,6 @@ class DeviceDerivatives {
  public:
   /// Makes sums of zeros. `layout`: the panels of the problem; it must stay valid.
   explicit DeviceDerivatives(const PanelLayout& layout);
-  /// Returns the memory that the sums take, bytes.
-  static std::int64_t bytes(const Problem& problem, const TileSpace& tiles);
 
   /// Sets the sums in the parameters of a kernel.
   void set(DerivativeParameters& parameters) const;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "cxx/operands/derivative_sums.hpp"
 #include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse::gpu {
@@ -165,6 +166,20 @@ TileSpace tiles_with_room_for_seeds(int targets, Precision precision, const Tile
     }
   }
   return tiles.refined(hole_group_size, backward_lone_particles);
+}
+
+DerivativeMemory derivative_memory(const Problem& problem, const TileSpace& tiles, Precision precision,
+                                   std::int64_t budget) {
+  constexpr std::int64_t seed_part = 6, least_seeds = std::int64_t{1} << 30;
+  const std::int64_t limit = budget / seed_part;
+  DerivativeMemory memory{tiles_with_room_for_seeds(problem.targets(), precision, tiles, limit), 0, 0};
+  memory.seeds = std::max(largest_seed_bytes(problem.targets(), precision, memory.tiles), std::min(limit, least_seeds));
+  const std::int64_t vvoo = VvooSums(layout_of_derivatives(problem, memory.tiles)).size(),
+                     sums = derivative_sum_bytes(problem, memory.tiles) +
+                            vvoo * static_cast<std::int64_t>(sizeof(unsigned long long));
+  // Panels that do not fit may cut the tiles further. Smaller tiles have panels that are a little larger.
+  memory.sums = static_cast<std::int64_t>(1.1 * static_cast<double>(sums));
+  return memory;
 }
 
 int backward_width(const BackwardProduct& product, Precision precision) {

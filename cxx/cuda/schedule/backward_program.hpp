@@ -71,6 +71,18 @@ std::int64_t largest_seed_bytes(int targets, Precision precision, const TileSpac
 /// `targets`: as of largest_seed_bytes().
 TileSpace tiles_with_room_for_seeds(int targets, Precision precision, const TileSpace& tiles, std::int64_t bytes);
 
+/// The part of the memory of a device that derivatives take.
+struct DerivativeMemory {
+  TileSpace tiles;     ///< the tiles of the run, cut until the seeds of a task fit
+  std::int64_t seeds;  ///< of each worker, bytes
+  std::int64_t sums;   ///< of all workers, bytes: DerivativeSums and VvooSums
+};
+/// Divides `budget` bytes of a device: the executor and the prediction call this function. `precision`: of the tasks.
+DerivativeMemory derivative_memory(const Problem& problem, const TileSpace& tiles, Precision precision,
+                                   std::int64_t budget);
+/// Number of workers of a device with derivatives. A launch takes so long that two keep the device busy.
+inline constexpr std::int64_t derivative_workers = 2;
+
 /// The tiles of the backward kernels of a precision.
 struct BackwardTiles {
   int k_tile_depth;       ///< contracted indices x of a k-tile
