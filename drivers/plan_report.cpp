@@ -60,7 +60,7 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
   }
   if (p.sum_bytes > 0.0) {
     text += fmt::format("             rank: {} of sums of derivatives{}\n", format_bytes(p.sum_bytes),
-                        p.job.gpus > 0 ? ", as on each GPU; the times are those of the energy alone" : "");
+                        p.job.gpus > 0 ? ", as on each GPU" : "");
   }
   if (p.factor_bytes > 0.0) {
     text += fmt::format("             node: {} of factors of the input while operands are read; each rank has {}\n",

@@ -95,7 +95,7 @@ MachineModel MachineModel::with_derivatives(Derivatives derivatives) const {
   MachineModel slower = *this;
   if (derivatives == Derivatives::none) return slower;
   const bool all = derivatives == Derivatives::all;
-  const double on_cores = all ? 2.9 : 2.2, on_gpus = all ? 3.5 : 2.9;
+  const double on_cores = all ? 2.9 : 2.2, on_gpus = all ? 3.4 : 2.9;
   slower.core_rate /= on_cores;
   slower.rate_zeros /= on_gpus;
   slower.rate_spin_orbital /= on_gpus;

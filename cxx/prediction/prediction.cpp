@@ -280,12 +280,13 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, shape.format);
   std::int64_t budget = gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed));
   const bool derivatives = problem.derivatives != Derivatives::none;
+  std::int64_t sums = 0;
   if (derivatives) {
     const gpu::DerivativeMemory part = gpu::derivative_memory(problem, plan.tiles, inspection.precision(), budget);
-    budget -= part.sums;
+    sums = part.sums;
     worker += part.seeds;
   }
-  budget = std::max<std::int64_t>(0, budget);
+  budget = std::max<std::int64_t>(0, budget - sums);
   const std::int64_t workers = derivatives ? gpu::derivative_workers : gpu::worker_count(budget, worker);
   const std::int64_t panels = gpu::panel_bytes(budget, workers, worker, demand);
   GpuMemory memory;
@@ -297,7 +298,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   memory.scratch = static_cast<double>(budget - panels - slabs);
   memory.all_panels = inspection.all_bytes_on_device();
   memory.panels = static_cast<double>(std::max<std::int64_t>(0, gpu::cache_bytes(panels, demand)));
-  memory.peak = memory.scratch + memory.slabs + memory.panels;
+  memory.peak = memory.scratch + memory.slabs + memory.panels + static_cast<double>(sums);
   memory.launch = static_cast<double>(gpu::launch_limit(panels));
   memory.task_bound = static_cast<double>(demand.largest_task);
   memory.working_set = inspection.largest_task_bytes();

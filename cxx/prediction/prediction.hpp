@@ -29,9 +29,9 @@ struct JobShape {
 /// The layout of a GPU's memory, bytes.
 struct GpuMemory {
   int workers = 0;      ///< number of host threads that prepare its launches
-  double budget = 0.0;  ///< memory that the run may use
-  /// Memory for the spilled targets, programs and sums of all workers, for the ring of arriving panels, and for rows of
-  /// panels that are made.
+  double budget = 0.0;  ///< memory that the run may use, without the sums of derivatives
+  /// Memory for the spilled targets, programs, sums and seeds of all workers, for the ring of arriving panels, and for
+  /// rows of panels that are made.
   double scratch = 0.0;
   double slabs = 0.0;        ///< memory for slabs of factors
   double all_slabs = 0.0;    ///< size of all slabs of factors

@@ -32,10 +32,17 @@ class SumsBesideAJournal : public ::testing::Test {
   TemporaryFolder folder;
   std::string path = (folder.path() / "journal").string(), sums_path = path + ".sums";
   std::atomic<std::size_t> calls{0};
-  MadeUpExecutor executor{[this](const Task& task) {
-    ++calls;
-    return TaskEnergy{{1.0 * task.particles[0], 2.0}, {3.0, 1.0 / (1 + task.holes[0])}};
-  }};
+  bool keeps_sums = false;  ///< see MadeUpExecutor::keep_sums()
+
+  /// Returns the executor of a rank for one run.
+  std::unique_ptr<MadeUpExecutor> make_executor() {
+    auto executor = std::make_unique<MadeUpExecutor>([this](const Task& task) {
+      ++calls;
+      return TaskEnergy{{1.0 * task.particles[0], 2.0}, {3.0, 1.0 / (1 + task.holes[0])}};
+    });
+    if (keeps_sums) executor->keep_sums();
+    return executor;
+  }
 
   /// Runs on some ranks until `tasks` more tasks are done, and ends as a killed run does: without storing its
   /// sums at the end. `pause`: seconds between two times at which a rank stores its sums.
@@ -55,7 +62,7 @@ class SumsBesideAJournal : public ::testing::Test {
       Journal journal(path, key, several);
       RunSettings settings{.threads = 2, .journal = &journal, .communicator = several};
       change(settings, several);
-      const RunOutcome outcome = run_tasks(plan, executor, shape, settings);
+      const RunOutcome outcome = run_tasks(plan, *make_executor(), shape, settings);
       if (then) then(outcome);
     });
   }
@@ -72,7 +79,7 @@ class SumsBesideAJournal : public ::testing::Test {
           EXPECT_EQ(outcome.sums[0], MadeUpExecutor::sum_of(plan, 3));
           EXPECT_EQ(outcome.sums[1], MadeUpExecutor::sum_of(plan, 1000));
           EXPECT_EQ(trifuse::testing::numbers_of(outcome.energies),
-                    trifuse::testing::numbers_of(run_tasks(plan, executor, 1, {}).energies));
+                    trifuse::testing::numbers_of(run_tasks(plan, *make_executor(), 1, {}).energies));
         });
     EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
     return from_journal;
@@ -100,7 +107,7 @@ TEST_F(SumsBesideAJournal, ResumeToTheSameBitsOnAnyNumberOfRanks) {
 }
 
 TEST_F(SumsBesideAJournal, ResumeToTheSameBitsIfTheExecutorKeepsItsSums) {
-  executor.keep_sums();
+  keeps_sums = true;
   expect_same_bits_after_kills();
 }
 
