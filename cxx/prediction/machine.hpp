@@ -60,8 +60,8 @@ struct MachineModel {
   double kernel_seconds(const KernelWork& work, SpinFormulation formulation,
                         Precision precision = Precision::fp64) const;
   /// Returns the numbers for tasks in double precision with derivatives, which take longer by a factor. It was measured
-  /// on cores with (7, 107) and (15, 100) occupied and virtual orbitals of a closed shell, and on an H200 with (20, 200)
-  /// and, for all derivatives, (40, 240).
+  /// on cores with (7, 107) and (15, 100) occupied and virtual orbitals of a closed shell, and on an H200 with (20,
+  /// 200) and, for all derivatives, (40, 240).
   MachineModel with_derivatives(Derivatives derivatives) const;
   /// Returns true if products in double precision have less than a tenth of the rate in mixed precision.
   bool double_is_slow() const { return rate_spin_adapted < 0.1 * mixed_rate_spin_adapted; }
