@@ -304,6 +304,18 @@ __device__ __forceinline__ void add_backward_tile(const BackwardProduct& p, cons
   }
 }
 
+/// Returns the integers of a row of a tile, which its contracted indices follow, or null beyond the end of the panel.
+/// `first`: number of the lone particle of a left panel, or of u of a right one, in the tile. `four`: number of four w
+/// of a right panel. `row` 0..15: of the other two indices, the second one is faster.
+__device__ __forceinline__ unsigned long long* backward_row(const BackwardProduct& p, const BackwardView& v,
+                                                            const BackwardTile& tile, int first, int four, int row) {
+  const int n0 = tile.row[0] + first, n2 = tile.row[2] * hole_group_size + row % 4;
+  const int n1 = row / 4 + (v.left ? tile.row[1] * hole_group_size : tile.row[1] + 4 * four);
+  const bool inside = v.left ? n0 < p.extent[v.x] && n1 < p.extent[3 + v.h] && n2 < p.extent[3 + v.h2]
+                             : n0 < p.extent[v.u] && n1 < p.extent[v.w] && n2 < p.extent[3 + v.y];
+  return inside ? p.out + n0 * p.stride[0] + n1 * p.stride[1] + n2 * p.stride[2] : nullptr;
+}
+
 /// Rounds the sums of a tile to integers and adds them to the panel of the product.
 template <typename Config>
 __device__ __forceinline__ void write_backward_tile(const BackwardProduct& p, const BackwardTile& tile, int warp_row,
@@ -314,22 +326,8 @@ __device__ __forceinline__ void write_backward_tile(const BackwardProduct& p, co
   for (int m = 0; m < 2; ++m) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = r + 8 * half;
-      int n0, n1, n2;
-      bool inside;
-      if (v.left) {
-        n0 = tile.row[0] + 2 * warp_row + m;
-        n1 = tile.row[1] * hole_group_size + row / 4;
-        n2 = tile.row[2] * hole_group_size + row % 4;
-        inside = n0 < p.extent[v.x] && n1 < p.extent[3 + v.h] && n2 < p.extent[3 + v.h2];
-      } else {
-        n0 = tile.row[0] + warp_row;
-        n1 = tile.row[1] + 4 * m + row / 4;
-        n2 = tile.row[2] * hole_group_size + row % 4;
-        inside = n0 < p.extent[v.u] && n1 < p.extent[v.w] && n2 < p.extent[3 + v.y];
-      }
-      if (!inside) continue;
-      unsigned long long* const out = p.out + n0 * p.stride[0] + n1 * p.stride[1] + n2 * p.stride[2];
+      unsigned long long* const out = backward_row(p, v, tile, v.left ? 2 * warp_row + m : warp_row, m, r + 8 * half);
+      if (out == nullptr) continue;
 #pragma unroll
       for (int n = 0; n < Config::fragments; ++n) {
         const bool shared = Config::shared_pair && n == Config::fragments - 1;

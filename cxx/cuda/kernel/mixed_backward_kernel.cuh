@@ -345,22 +345,8 @@ __device__ __forceinline__ void write_mixed_backward_tile(const BackwardProduct&
   const int r = lane / 4, q = lane % 4;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = r + 8 * half;
-    int n0, n1, n2;
-    bool inside;
-    if (v.left) {
-      n0 = tile.row[0] + 4 * group + warp;
-      n1 = tile.row[1] * hole_group_size + row / 4;
-      n2 = tile.row[2] * hole_group_size + row % 4;
-      inside = n0 < p.extent[v.x] && n1 < p.extent[3 + v.h] && n2 < p.extent[3 + v.h2];
-    } else {
-      n0 = tile.row[0] + warp;
-      n1 = tile.row[1] + 4 * group + row / 4;
-      n2 = tile.row[2] * hole_group_size + row % 4;
-      inside = n0 < p.extent[v.u] && n1 < p.extent[v.w] && n2 < p.extent[3 + v.y];
-    }
-    if (!inside) continue;
-    unsigned long long* const out = p.out + n0 * p.stride[0] + n1 * p.stride[1] + n2 * p.stride[2];
+    unsigned long long* const out = backward_row(p, v, tile, v.left ? 4 * group + warp : warp, group, r + 8 * half);
+    if (out == nullptr) continue;
 #pragma unroll
     for (int n = 0; n < Config::fragments; ++n) {
 #pragma unroll
