@@ -248,8 +248,8 @@ struct BenchCommand {
     constexpr int least_contracted = 280;
     const std::array<std::pair<BackwardSide, const char*>, 3> sides = {
         {{BackwardSide::left, "left panels"}, {BackwardSide::right, "right panels"}, {BackwardSide::both, "both"}}};
-    print("Backward pass of derivatives, without seeds\n\n{:<26} {:<13} {:>9} {:>7} {:>8} {:>9}\n", "task", "sums of",
-          "ms", "TF/s", "DGEMM", "to DGEMM");
+    print("Backward pass of derivatives, without seeds, in the precision {}\n\n{:<26} {:<13} {:>9} {:>7} {:>8} {:>9}\n",
+          to_string(options.precision), "task", "sums of", "ms", "TF/s", "DGEMM", "to DGEMM");
     nlohmann::ordered_json results = nlohmann::ordered_json::array();
     for (const KernelCase& which : standard_kernel_cases()) {
       if (which.contracted < least_contracted) continue;
@@ -264,6 +264,7 @@ struct BenchCommand {
         flush_output();
         results.push_back({{"task", which.name},
                            {"sums_of", name},
+                           {"precision", to_string(options.precision)},
                            {"seconds", times},
                            {"operations", operations},
                            {"flops_per_second", rate},

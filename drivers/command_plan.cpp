@@ -8,6 +8,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/calculation/methods.hpp"
+#include "cxx/cuda/schedule/gpu_models.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/report/report.hpp"
 #include "cxx/rotation/fock_couplings.hpp"
@@ -160,6 +161,13 @@ struct PlanCommand {
     if (derivatives_of.empty()) return Derivatives::none;
     if (options.precision == Precision::mixed)
       throw UsageError("Derivatives are not predicted in mixed precision; leave --precision or --derivatives-of out.");
+    const auto same = [&](const gpu::GpuModel& model) { return model.name == gpu_model && model.wgmma; };
+    if (job.gpus > 0 && std::ranges::none_of(gpu::gpu_models(), same)) {
+      throw UsageError(
+          fmt::format("A GPU {} computes no derivatives, which need compute capability 9.0; use --gpu-model h100 or "
+                      "h200, or --gpus 0.",
+                      gpu_model));
+    }
     return derivatives_of == "t" ? Derivatives::amplitudes : Derivatives::all;
   }
 

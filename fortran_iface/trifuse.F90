@@ -60,7 +60,7 @@ module trifuse
 
 contains
 
-  !> Returns the version, e.g. "0.2.0".
+  !> Returns the version, e.g. "0.3.0".
   function trifuse_version() result(text)
     character(len=:), allocatable :: text
     type(c_ptr) :: pointer

@@ -135,7 +135,7 @@ enum trifuse_precision { TRIFUSE_PRECISION_DOUBLE = 0, TRIFUSE_PRECISION_MIXED =
 #define TRIFUSE_FEATURE_MPI INT64_C(2)
 #define TRIFUSE_FEATURE_FORTRAN INT64_C(4)
 
-/* Returns the version, e.g. "0.2.0". The text is valid until the program ends. */
+/* Returns the version, e.g. "0.3.0". The text is valid until the program ends. */
 const char* trifuse_version(void);
 /* Returns the compiled-in features, the sum of their bits. */
 int64_t trifuse_features(void);

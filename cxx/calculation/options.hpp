@@ -54,7 +54,8 @@ struct CalculationOptions {
   ExecutorKind executor = ExecutorKind::cpu;
   /// True: run_job() sets `executor` when it knows the size of the input, see choose_executor().
   bool choose_executor = false;
-  /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests.
+  /// Precision of the matrix products. `mixed` is for GPUs; CPU cores emulate it slowly, for tests, without
+  /// derivatives.
   Precision precision = Precision::fp64;
   /// Mixed precision: the error bar that the user accepts, hartree. As many tasks as this requires are computed in
   /// double precision, and some tasks in any case. Default: 7e-9 of the energy, or 3e-10 hartree if this is more.

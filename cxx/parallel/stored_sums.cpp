@@ -138,7 +138,7 @@ std::vector<bool> StoredSums::read(const std::string& path, TaskSums* sums) cons
   };
   const std::string expected = header();
   if (next_summed(expected.size()) != expected)
-    refuse_sums(path, "belongs to a calculation with other input, options, device or program version");
+    refuse_sums(path, "belongs to a calculation with other input, options, device, memory of a GPU or program version");
   std::vector<bool> tasks(journal_.key().tasks);
   RecordReader words(next_summed((tasks.size() + bits - 1) / bits * sizeof(std::uint64_t)));
   std::uint64_t word = 0;

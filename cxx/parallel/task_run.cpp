@@ -269,6 +269,7 @@ void continue_on_cores(TaskRun& run) {
     if (run.device_failure) std::rethrow_exception(run.device_failure);
     throw DeviceError(run.settings.failed_device);
   }
+  if (run.executor != nullptr) run.executor->move_sums_to(run.sums);
   run.executor = nullptr;
   run.on_cores = run.settings.on_cores();
   set_executor(run, run.on_cores.get());

@@ -49,9 +49,9 @@ class Executor {
   virtual int particle_group() const { return 0; }
   /// Returns the number of workers that a run should use; 0 means one for each thread of the run.
   virtual int workers() const { return 0; }
-  /// Moves to `sums` what workers have not added there, because they add up in memory of their own, for example of a
-  /// device. Afterwards they begin with zeros again. No worker may execute tasks meanwhile. Called after the last task
-  /// of a run, and before the sums of a run with a journal are stored.
+  /// Adds to `sums` the sums that workers keep in memory of their own, for example of a device, and sets those to zero.
+  /// No worker may execute tasks meanwhile. Called after the last task of a run, and before the sums of a run with a
+  /// journal are stored.
   virtual void move_sums_to([[maybe_unused]] TaskSums& sums) const {}
   /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.
   virtual std::shared_ptr<const DeviceReport> device_report() const { return nullptr; }

@@ -44,8 +44,9 @@ std::string describe_precision(const Calculation& calculation, const Calculation
     text += fmt::format("       {:.15f} without the correction by these tasks\n", energy.uncorrected.values().back());
   }
   if (result.derivatives_error) {
-    text += fmt::format("Derivatives: sums of derivative times array differ from the energies by {:.1e} at most\n",
-                        *result.derivatives_error);
+    text += fmt::format(
+        "Derivatives: sums of derivative times array differ from the energies by {:.1e} of their magnitudes at most\n",
+        *result.derivatives_error);
   }
   return text;
 }

@@ -55,16 +55,22 @@ class CheckedDerivatives : public ::testing::TestWithParam<double> {
     const CalculationResult result = calculation.run();
     Problem problem = calculation.problem();
     const PanelLayout layout(problem, cpu_panel_tiles(calculation.plan().tiles));
-    const auto check = [&](const std::vector<NamedDerivative>& derivatives) {
-      check_derivatives(problem, layout, derivatives, result.energies.front().total, Precision::fp64, 1);
+    const auto check = [&](double by, Precision precision) {
+      std::vector<NamedDerivative> derivatives = result.derivatives;
+      for (NamedDerivative& derivative : derivatives) {
+        if (derivative.name != changed) continue;
+        for (double& value : derivative.values) value *= by;
+      }
+      return check_derivatives(problem, layout, derivatives, result.energies.front().total, precision, 1);
     };
-    std::vector<NamedDerivative> derivatives = result.derivatives;
-    check(derivatives);
-    for (NamedDerivative& derivative : derivatives) {
-      if (derivative.name != changed) continue;
-      for (double& value : derivative.values) value *= factor;
+    for (const Precision precision : {Precision::fp64, Precision::mixed}) {
+      EXPECT_LT(check(1.0, precision), 1e-12);
+      expect_failure<Error>([&] { check(factor, precision); }, "the sum over " + sum + " is");
     }
-    expect_failure<Error>([&] { check(derivatives); }, "the sum over " + sum + " is");
+    // An error that mixed precision may have is returned.
+    const double small = 1.0 + 1e-3 * (factor - 1.0), error = check(small, Precision::mixed);
+    EXPECT_GT(error, 0.01 * (small - 1.0));
+    EXPECT_LT(error, small - 1.0);
   }
 
   const ArraysOfMolecule arrays{closed_shell(6, 11), HeldArrays::Layout::c_order};

@@ -162,15 +162,16 @@ class Prediction(PlanTest):
             self.assertGreater(budgets[0] - budgets[1], 1.1 * sums - 1)
             self.assertLess(budgets[0] - budgets[1], 2 * sums)
             self.assertGreater(peaks[1] - peaks[0], sums)
-        for gpus, times in (0, 2.9), (1, 3.4):
+        for gpus, of, times in (0, "all", 2.9), (1, "all", 3.4), (1, "t", 2.9):
             energy, whole = (self.plan("--occupied", 20, "--virtual", 200, "--gpus", gpus, *derivatives)[0]["prediction"]
-                             for derivatives in ((), ("--derivatives-of", "all")))
+                             for derivatives in ((), ("--derivatives-of", of)))
             self.assertAlmostEqual(whole["seconds_of"]["tasks"] / energy["seconds_of"]["tasks"], times, delta=0.1)
         whole, part = (self.plan(*sizes, "--gpus", 0, "--derivatives-of", of)[0]["prediction"] for of in ("all", "t"))
         # Amplitudes alone take t2, twice, in rows of multiples of eight numbers, and the products of t1.
         self.assertLess(part["memory"]["sum_rank_bytes"], 0.8 * whole["memory"]["sum_rank_bytes"])
         self.assertAlmostEqual(part["seconds_of"]["tasks"] / whole["seconds_of"]["tasks"], 2.2 / 2.9, delta=0.02)
         self.assert_usage(*sizes, "--derivatives-of", "t", "--precision", "mixed", saying="in mixed precision")
+        self.assert_usage(*sizes, "--derivatives-of", "t", "--gpu-model", "a100", saying="A GPU a100 computes no derivatives")
         large = ("--occupied", 60, "--virtual", 900, "--gpus", 0, "--assume", "node-memory=700e9")
         self.assertEqual(self.plan(*large)[0]["prediction"]["obstacles"], [])
         self.assertIn("Operands do not fit", self.plan(*large, "--derivatives-of", "all")[1])

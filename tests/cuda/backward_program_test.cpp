@@ -249,5 +249,14 @@ TEST(SeedTiles, AreCutUntilTheSeedsFit) {
   }
 }
 
+TEST(SeedTiles, AreCutUntilATargetHasFewerThanTwoToThe32Seeds) {
+  const auto source = make_synthetic_blocks({Reference::rhf, 32, 32, 60, 60, 1, 32, 60, 1});
+  const TileSpace& tiles = source->tiles();
+  constexpr std::int64_t most = std::int64_t{1} << 32, memory = std::int64_t{1} << 40;
+  ASSERT_GT(largest_seed_bytes(1, Precision::mixed, tiles), most * seed_size(Precision::mixed));
+  const TileSpace cut = tiles_with_room_for_seeds(1, Precision::mixed, tiles, memory);
+  EXPECT_LE(largest_seed_bytes(1, Precision::mixed, cut), most * seed_size(Precision::mixed));
+}
+
 }
 }

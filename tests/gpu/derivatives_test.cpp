@@ -16,7 +16,7 @@ namespace {
 
 using namespace trifuse::testing;
 
-class DerivativesOnGpu : public OnGpu {
+class DerivativesOnGpu : public SkippedWithoutHopper<::testing::Test> {
  protected:
   /// Returns the largest error of an array relative to its largest element.
   static double error_of(const NamedDerivative& found, const NamedDerivative& expected) {
@@ -43,7 +43,6 @@ class DerivativesOnGpu : public OnGpu {
       EXPECT_LT(error_of(gpu.derivatives[n], cores.derivatives[n]), mixed ? 1e-5 : 1e-10) << gpu.derivatives[n].name;
     }
     EXPECT_EQ(gpu.derivatives_error.has_value(), mixed);
-    EXPECT_LT(gpu.derivatives_error.value_or(0.0), 1e-6);
   }
   static CalculationOptions options_of(SpinFormulation formulation, Derivatives derivatives) {
     CalculationOptions options = options_for(formulation);

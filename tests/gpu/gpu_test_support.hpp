@@ -42,6 +42,22 @@ inline CudaOptions with_kernel(const std::string& kernel, Precision precision = 
   return options;
 }
 
+/// Returns the names of the kernels that compute derivatives.
+inline std::vector<std::string> kernels_with_seeds() {
+  std::vector<std::string> names = usable_kernels();
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("bulk-"); });
+  return names;
+}
+/// A fixture of tests with derivatives.
+template <typename Base>
+class SkippedWithoutHopper : public SkippedWithoutGpu<Base> {
+ protected:
+  void SetUp() override {
+    SkippedWithoutGpu<Base>::SetUp();
+    if (!this->IsSkipped() && kernels_with_seeds().empty()) GTEST_SKIP() << "needs compute capability 9.0";
+  }
+};
+
 inline constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 inline CudaOptions with_memory(std::int64_t bytes) {
   CudaOptions options;

@@ -19,22 +19,6 @@ namespace {
 
 using namespace trifuse::testing;
 
-/// Returns the names of the kernels that compute derivatives.
-std::vector<std::string> kernels_with_seeds() {
-  std::vector<std::string> names = usable_kernels();
-  std::erase_if(names, [](const std::string& name) { return !name.starts_with("bulk-"); });
-  return names;
-}
-
-template <typename Base>
-class OnHopper : public SkippedWithoutGpu<Base> {
- protected:
-  void SetUp() override {
-    SkippedWithoutGpu<Base>::SetUp();
-    if (!this->IsSkipped() && kernels_with_seeds().empty()) GTEST_SKIP() << "needs compute capability 9.0";
-  }
-};
-
 struct Wanted {
   SpinFormulation formulation;
   bool two_sided;
@@ -64,7 +48,7 @@ void expect_derivatives_of_the_reference(const SyntheticMolecule& molecule, cons
   AgainstTheReference(problem, plan, layout, std::move(outcome.sums)).expect_equal();
 }
 
-class ReferenceDerivativesOnGpuOf : public OnHopper<::testing::TestWithParam<NamedMolecule>> {};
+class ReferenceDerivativesOnGpuOf : public SkippedWithoutHopper<::testing::TestWithParam<NamedMolecule>> {};
 
 TEST_P(ReferenceDerivativesOnGpuOf, EqualThoseOfTheReferenceEvaluation) {
   for (const SpinFormulation formulation : GetParam().formulations()) {
@@ -79,7 +63,7 @@ TEST_P(ReferenceDerivativesOnGpuOf, EqualThoseOfTheReferenceEvaluation) {
 INSTANTIATE_TEST_SUITE_P(Every, ReferenceDerivativesOnGpuOf, ::testing::ValuesIn(molecules_of_every_kind()),
                          molecule_name);
 
-class ReferenceDerivativesOnGpu : public OnHopper<::testing::Test> {};
+class ReferenceDerivativesOnGpu : public SkippedWithoutHopper<::testing::Test> {};
 
 // Tiles of one and of several hole groups, equal, ragged and smaller than a warp tile.
 TEST_F(ReferenceDerivativesOnGpu, OfTwoSidesEqualThoseOfTheReferenceInTilesOfAnySize) {

@@ -189,6 +189,18 @@ class Derivatives(unittest.TestCase):
                     for name, values in result.derivatives.items():
                         np.testing.assert_array_equal(file[name][()].reshape(values.shape), values, name)
 
+    def test_a_journal_of_the_reference_executor(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = []
+            for name in "first", "resumed":
+                path = Path(folder) / f"{name}.h5"
+                command = [os.environ["TRIFUSE"], "run", DATA / BEH, "--derivatives", path, "--executor", "reference"]
+                subprocess.run([*command, "--journal", Path(folder) / "x.journal"], check=True, capture_output=True)
+                with h5py.File(path) as file:
+                    found.append({key: file[key][()] for key in file})
+        for name, values in found[0].items():
+            np.testing.assert_array_equal(found[1][name], values, name)
+
     def test_what_is_not_there(self):
         arrays = random_arrays({"": 3}, {"": 4})
         for sentence, given, options in (

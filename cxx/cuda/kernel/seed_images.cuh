@@ -42,7 +42,7 @@ class SeedImages {
       const SeedImage image{__shfl_sync(~0u, n < 32 ? first_ : second_, n % 32)};
       const int h0 = image.hole(0), h1 = image.hole(1), h2 = image.hole(2);
       const int b = select(particle, image.particle(1)), c = select(particle, image.particle(2));
-      // Offsets in a target are below 2^31: a task with as many seeds does not fit into a GPU.
+      // Offsets in a target are below 2^32, see tiles_with_room_for_seeds().
       const auto atom = static_cast<std::uint32_t>(extents_.atom(
           select(group_, h0), select(group_, h1), select(group_, h2), select(particle, image.particle(0)), b, c));
       const int odd = (b ^ c) & 1;

@@ -93,7 +93,7 @@ class BackwardTask {
 std::vector<double> time_backward(const KernelCase& which, BackwardSide side, Precision precision, int repeats,
                                   int device_number) {
   const cudaDeviceProp& device = use_device(device_number);
-  if (device.major < 9) throw UsageError("Derivatives on a GPU need compute capability 9.0.");
+  if (device.major != 9 || device.minor != 0) throw UsageError("Derivatives on a GPU need compute capability 9.0.");
   set_backward_limits(precision);
   const BackwardTask task(which, side, precision);
   return settled_times_of_launches(repeats, [&] { task.launch(device.multiProcessorCount); });

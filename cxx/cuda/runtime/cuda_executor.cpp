@@ -153,8 +153,8 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     if (best->function(problem_.formulation, energy_kind(problem_)) == nullptr) {
       throw UsageError(fmt::format(
           "GPU {} ({}) cannot compute derivatives: they need compute capability 9.0 and its kernels; choose the device "
-          "cpu.",
-          device.number, device.properties.name));
+          "cpu{}.",
+          device.number, device.properties.name, precision_ == Precision::mixed ? " and the precision double" : ""));
     }
     device.kernels = {best};
   }
@@ -246,7 +246,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     const auto [holes, particles] = largest_tiles(fine_);
     const std::int64_t padded = ceil_div(holes, hole_group_size) * hole_group_size;
     device.zeros.reserve(std::max<std::size_t>(1, static_cast<std::size_t>(padded * padded * particles * particles)));
-    TRIFUSE_CUDA(cudaMemset(device.zeros.data(), 0, device.zeros.size() * sizeof(double)));
+    fill_with_zeros(device.zeros);
     const std::shared_ptr<UploadRing> ring = device.ring.get();
     device.peer_panels = std::make_shared<PeerPanelProvider>();
     device.made_panels =

@@ -14,12 +14,6 @@ namespace trifuse::gpu {
 
 namespace {
 
-void fill_with_zeros(DeviceArray<unsigned long long>& array) {
-  TRIFUSE_CUDA(cudaMemset(array.data(), 0, array.size() * sizeof(unsigned long long)));
-  TRIFUSE_CUDA(
-      cudaStreamSynchronize(cudaStreamLegacy));  // the streams of workers do not wait for the stream of cudaMemset
-}
-
 void make_zeros(DeviceArray<unsigned long long>& array, std::int64_t count) {
   array.reserve(static_cast<std::size_t>(std::max<std::int64_t>(1, count)));
   fill_with_zeros(array);
@@ -102,7 +96,7 @@ void DeviceDerivatives::move_to(TaskSums& sums) {
 BackwardLaunch::BackwardLaunch(const DeviceDerivatives& sums, Precision precision, std::int64_t seed_bytes)
     : sums_(sums), precision_(precision), memory_(static_cast<std::size_t>(seed_bytes)) {
   // Seeds beyond the end of a tile are never written. They must be numbers, because they are multiplied by 0.
-  TRIFUSE_CUDA(cudaMemset(memory_.data(), 0, memory_.size()));
+  fill_with_zeros(memory_);
 }
 
 bool BackwardLaunch::has_room(const TaskData& task, const BackwardProgram& program) const {

@@ -67,6 +67,12 @@ DeviceArray<T> to_device(const std::vector<T>& from) {
   TRIFUSE_CUDA(cudaMemcpy(array.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
   return array;
 }
+/// Fills an array with zeros, and waits until this is done: the streams of workers do not wait for cudaMemset().
+template <typename T>
+void fill_with_zeros(DeviceArray<T>& array) {
+  TRIFUSE_CUDA(cudaMemset(array.data(), 0, array.size() * sizeof(T)));
+  TRIFUSE_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
+}
 /// Device memory that other processes and other GPUs may open.
 template <typename T>
 using ExportedArray = GrowingArray<T, DeviceBlock, allocate_exported, free_exported>;

@@ -53,15 +53,15 @@ void append_images(SpinFormulation formulation, const TaskData& task, const std:
   }
 }
 
-/// Returns the bytes of the seeds of a task whose tiles have these sizes. `targets`: see largest_seed_bytes().
-std::int64_t seed_bytes(int targets, Precision precision, std::int64_t holes, std::int64_t particles) {
+/// Returns the number of seeds of a target of a task whose tiles have these sizes.
+std::int64_t seeds_of_target(std::int64_t holes, std::int64_t particles) {
   const auto h = static_cast<std::int32_t>(holes), p = static_cast<std::int32_t>(particles);
   const std::int32_t extent[6] = {p, p, p, h, h, h};
-  return targets * SeedExtents(extent).seeds() * seed_size(precision);
+  return SeedExtents(extent).seeds();
 }
 
-/// Sets what the integers of one panel determine of an entry: where they begin, and which contracted indices x are
-/// wanted. `out`: the panel. `all`: true if the derivatives by its integrals are wanted, too.
+/// Sets the members of an entry that belong to the integers of one panel: where they begin, and which contracted
+/// indices x are wanted. `out`: the panel. `all`: true if the derivatives by its integrals are wanted, too.
 void set_sums(const PanelLayout& layout, const PanelKey& out, std::int64_t begin, bool all,
               BackwardProgram::Entry& entry) {
   // Kernels read the rows of a side from their begin on.
@@ -148,20 +148,20 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
 
 std::int64_t largest_seed_bytes(int targets, Precision precision, const TileSpace& tiles) {
   const auto [holes, particles] = largest_tiles(tiles);
-  return seed_bytes(targets, precision, holes, particles);
+  return targets * seeds_of_target(holes, particles) * seed_size(precision);
 }
 
 TileSpace tiles_with_room_for_seeds(int targets, Precision precision, const TileSpace& tiles, std::int64_t bytes) {
   // The backward kernel computes multiples of 4 holes and of 8 particles. It is as fast with fewer particles, but not
   // with fragments of zeros, so tiles of holes are cut last.
   const TileSizes largest = largest_tiles(tiles);
+  // The kernel that writes seeds counts those of a target in 32 bits.
+  const std::int64_t most = std::min(std::int64_t{1} << 32, bytes / (targets * seed_size(precision)));
   for (const std::int64_t holes :
        {largest.holes, std::int64_t{20}, std::int64_t{16}, std::int64_t{12}, std::int64_t{8}}) {
     for (const std::int64_t particles :
          {largest.particles, std::int64_t{40}, std::int64_t{32}, std::int64_t{24}, std::int64_t{16}}) {
-      if (holes > largest.holes || particles > largest.particles ||
-          seed_bytes(targets, precision, holes, particles) > bytes)
-        continue;
+      if (holes > largest.holes || particles > largest.particles || seeds_of_target(holes, particles) > most) continue;
       return TileSizes{holes, particles} == largest ? tiles : tiles.refined(holes, particles);
     }
   }

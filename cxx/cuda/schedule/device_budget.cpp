@@ -312,6 +312,7 @@ TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const O
 }
 
 std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, std::int64_t memory) {
+  if (problem.derivatives != Derivatives::none) return std::nullopt;  // the free memory limits their seeds
   constexpr std::int64_t part_for_task = 16, part_for_run = 2;
   TileSpace fine = tiles_with_room_for_sums(problem, tiles, BulkKernels::shapes, memory / part_for_run);
   // The sample of mixed precision runs in double precision, so its panels must fit, too.

@@ -115,8 +115,8 @@ TileSpace tiles_with_room_for_sums(const Problem& problem, const TileSpace& tile
 TileSpace tiles_that_fit(const Problem& problem, const TileSpace& tiles, const OperandFormat& format,
                          std::int64_t budget, std::int64_t workers, std::int64_t worker_bytes);
 /// Returns the tiles that panels will have on GPUs whose free memory is not known yet: the result of tiles_that_fit()
-/// if a sixteenth of the memory is enough for each task. Otherwise returns nullopt. The tiles may still become smaller,
-/// if other programs use much of the memory. `memory`: the total memory of the smallest GPU.
+/// if a sixteenth of the memory is enough for each task. Otherwise, and with derivatives, returns nullopt. The tiles
+/// may still become smaller, if other programs use much of the memory. `memory`: the total memory of the smallest GPU.
 std::optional<TileSpace> likely_panel_tiles(const Problem& problem, const TileSpace& tiles, std::int64_t memory);
 
 }

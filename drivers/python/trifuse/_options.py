@@ -45,7 +45,8 @@ class Options(TypedDict, total=False):
         auto, spin-orbital or spin-adapted; the orbitals of an ROHF reference: given (those of the amplitudes: the number of
         NWChem and of PySCF) or semicanonical (the standard ROHF-CCSD(T)).
     precision, target_error
-        double, or mixed: GPUs compute faster, and the energies have error bars; with device="cpu" it is a slow emulation.
+        double, or mixed: GPUs compute faster, and the energies have error bars; with device="cpu" it is a slow emulation, without
+        derivatives.
         target_error is the error bar in hartree that mixed precision must reach; default: 7e-9 of the energy, or 3e-10
         hartree if this is more.
     journal
