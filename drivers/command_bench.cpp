@@ -264,7 +264,6 @@ struct BenchCommand {
         flush_output();
         results.push_back({{"task", which.name},
                            {"sums_of", name},
-                           {"precision", to_string(options.precision)},
                            {"seconds", times},
                            {"operations", operations},
                            {"flops_per_second", rate},

@@ -8,7 +8,6 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/calculation/methods.hpp"
-#include "cxx/cuda/schedule/gpu_models.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/report/report.hpp"
 #include "cxx/rotation/fock_couplings.hpp"
@@ -72,7 +71,7 @@ struct PlanCommand {
     const WithoutFactors whole(*molecule);
     const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
     problem.formulation = formulation_of(*molecule);
-    problem.derivatives = derivatives();
+    problem.derivatives = derivatives(machine, job);
     set_sides(problem, *molecule, whole, needs);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
@@ -157,16 +156,15 @@ struct PlanCommand {
     return make_synthetic_source(made_up);
   }
 
-  Derivatives derivatives() const {
+  Derivatives derivatives(const MachineModel& machine, const JobShape& job) const {
     if (derivatives_of.empty()) return Derivatives::none;
     if (options.precision == Precision::mixed)
       throw UsageError("Derivatives are not predicted in mixed precision; leave --precision or --derivatives-of out.");
-    const auto same = [&](const gpu::GpuModel& model) { return model.name == gpu_model && model.wgmma; };
-    if (job.gpus > 0 && std::ranges::none_of(gpu::gpu_models(), same)) {
+    if (job.gpus > 0 && !machine.computes_derivatives) {
       throw UsageError(
           fmt::format("A GPU {} computes no derivatives, which need compute capability 9.0; use --gpu-model h100 or "
                       "h200, or --gpus 0.",
-                      gpu_model));
+                      machine.gpu));
     }
     return derivatives_of == "t" ? Derivatives::amplitudes : Derivatives::all;
   }

@@ -20,6 +20,7 @@ constexpr double of_sheet = 0.0;
 
 /// Sets the numbers of a data sheet, and the rates of its kernel in mixed precision as measured on an H200.
 void take_sheet(const gpu::GpuModel& sheet, MachineModel& m) {
+  m.computes_derivatives = sheet.wgmma;
   m.multiprocessors = sheet.multiprocessors;
   m.gpu_memory = sheet.free_memory * gib;
   m.memory_rate = sheet.memory_rate;

@@ -14,8 +14,9 @@ namespace trifuse {
 /// The numbers of a machine that a prediction needs. Units are seconds, bytes, bytes per second and operations per
 /// second. `machine_numbers` gives the origin of each number.
 struct MachineModel {
-  std::string gpu;       ///< name of the model, e.g. "h200"
-  bool measured = true;  ///< true: kernel rates were measured on this GPU; false: scaled by data sheets
+  std::string gpu;                   ///< name of the model, e.g. "h200"
+  bool measured = true;              ///< true: kernel rates were measured on this GPU; false: scaled by data sheets
+  bool computes_derivatives = true;  ///< true: this GPU has the kernels for them
 
   // The kernel, on a GPU whose multiprocessors are all busy. Rates are operations per second of a GPU.
   double multiprocessors = 0.0;    ///< number of multiprocessors of a GPU
