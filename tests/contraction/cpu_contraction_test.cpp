@@ -121,11 +121,12 @@ TEST(CpuContraction, WithoutProductsCIsMultipliedByBeta) {
 }
 
 TEST(CpuContraction, IsPlannedInAMillisecond) {
+  constexpr double limit = 1e-3;
   double longest = 0.0;
   for (const TccgContraction& entry : tccg_contractions()) {
     const TccgLayouts layouts = layouts_of(entry);
     double best = 1.0;
-    for (int n = 0; n < 3; ++n) {
+    for (int n = 0; n < 30 && best > 0.5 * limit; ++n) {  // other processes may take the core now and then
       const auto begin = std::chrono::steady_clock::now();
       plan_for_cpu(canonical_form(describe(entry.expression, layouts[A], layouts[B], layouts[C])));
       best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
@@ -133,7 +134,7 @@ TEST(CpuContraction, IsPlannedInAMillisecond) {
     longest = std::max(longest, best);
   }
   RecordProperty("longest_microseconds", static_cast<int>(longest * 1e6));
-  EXPECT_LT(longest, 1e-3);
+  EXPECT_LT(longest, limit);
 }
 
 }
