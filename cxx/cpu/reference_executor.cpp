@@ -130,8 +130,8 @@ class ReferenceExecutor final : public Executor {
   ReferenceEvaluation evaluation_;
   std::size_t omega2_count_;
   mutable std::mutex mutex_;  ///< guards the next member
-  mutable std::optional<ReferenceDerivatives>
-      derivatives_;  ///< of the tasks since move_sums_to(); nullopt without derivatives
+  /// Of the tasks since move_sums_to(); nullopt without derivatives.
+  mutable std::optional<ReferenceDerivatives> derivatives_;
 };
 
 }

@@ -44,30 +44,43 @@ TEST(DerivativesOfTheReferenceExecutor, EqualThoseOfCores) {
 }
 
 /// A run with derivatives, and the check of its derivatives after a change.
+class CheckedRun {
+ public:
+  CheckedRun(const TileSource& source, const CalculationOptions& options)
+      : calculation_(source, nullptr, options),
+        result_(calculation_.run()),
+        problem_(calculation_.problem()),
+        layout_(problem_, cpu_panel_tiles(calculation_.plan().tiles)) {}
+
+  /// Checks the derivatives, of which those by array `changed` are multiplied by `factor`. Returns the largest error of
+  /// a sum.
+  double check(const std::string& changed, double factor, Precision precision) const {
+    std::vector<NamedDerivative> derivatives = result_.derivatives;
+    for (NamedDerivative& derivative : derivatives) {
+      if (derivative.name != changed) continue;
+      for (double& value : derivative.values) value *= factor;
+    }
+    return check_derivatives(problem_, layout_, derivatives, result_.energies.front().total, precision, 1);
+  }
+  void expect_error(const std::string& changed, const std::string& sum, double factor,
+                    Precision precision = Precision::fp64) const {
+    EXPECT_LT(check(changed, 1.0, precision), 1e-10);
+    expect_failure<Error>([&] { check(changed, factor, precision); }, "the sum over " + sum + " is");
+  }
+
+ private:
+  const Calculation calculation_;
+  const CalculationResult result_;
+  const Problem problem_;
+  const PanelLayout layout_;
+};
+
 class CheckedDerivatives : public ::testing::TestWithParam<double> {
  protected:
   explicit CheckedDerivatives() {
     options.derivatives = Derivatives::all;
     options.omega2 = {GetParam()};
     options.tile_size = 2;
-  }
-  /// Checks the derivatives of a run, of which those by array `changed` are multiplied by `factor`. Returns the largest
-  /// error of a sum.
-  double check(const std::string& changed, double factor, Precision precision) {
-    const Calculation calculation(arrays.source(), nullptr, options);
-    CalculationResult result = calculation.run();
-    Problem problem = calculation.problem();
-    const PanelLayout layout(problem, cpu_panel_tiles(calculation.plan().tiles));
-    for (NamedDerivative& derivative : result.derivatives) {
-      if (derivative.name != changed) continue;
-      for (double& value : derivative.values) value *= factor;
-    }
-    return check_derivatives(problem, layout, result.derivatives, result.energies.front().total, precision, 1);
-  }
-  void expect_error(const std::string& changed, const std::string& sum, double factor,
-                    Precision precision = Precision::fp64) {
-    EXPECT_LT(check(changed, 1.0, precision), 1e-10);
-    expect_failure<Error>([&] { check(changed, factor, precision); }, "the sum over " + sum + " is");
   }
 
   const ArraysOfMolecule arrays{closed_shell(6, 11), HeldArrays::Layout::c_order};
@@ -76,18 +89,20 @@ class CheckedDerivatives : public ::testing::TestWithParam<double> {
 
 TEST_P(CheckedDerivatives, AreWrongIfAnArrayIs) {
   constexpr double factor = 1.0001;
-  expect_error("ovvv", "ovvv and ovoo", factor);
-  expect_error("t2", "t2", factor);
-  expect_error("ovov", "ovov", factor);
-  if (GetParam() > 0.0) expect_error("omega2", "the orbital energies", factor);
-  expect_error("eps_occ", "the orbital energies", factor);
+  const CheckedRun run(arrays.source(), options);
+  run.expect_error("ovvv", "ovvv and ovoo", factor);
+  run.expect_error("t2", "t2", factor);
+  run.expect_error("ovov", "ovov", factor);
+  if (GetParam() > 0.0) run.expect_error("omega2", "the orbital energies", factor);
+  run.expect_error("eps_occ", "the orbital energies", factor);
 }
 
 // Errors of mixed precision are returned, larger ones are not accepted.
 TEST_P(CheckedDerivatives, MayHaveSmallErrorsInMixedPrecision) {
+  const CheckedRun run(arrays.source(), options);
   for (const auto& [changed, sum] : {std::pair{"ovvv", "ovvv and ovoo"}, {"t2", "t2"}}) {
-    expect_error(changed, sum, 1.001, Precision::mixed);
-    const double error = check(changed, 1.0 + 1e-7, Precision::mixed);
+    run.expect_error(changed, sum, 1.001, Precision::mixed);
+    const double error = run.check(changed, 1.0 + 1e-7, Precision::mixed);
     EXPECT_GT(error, 1e-10) << changed;
     EXPECT_LT(error, 1e-7) << changed;
   }
@@ -100,10 +115,11 @@ class CheckedDerivativesForALargeOmega2 : public CheckedDerivatives {};
 
 TEST_P(CheckedDerivativesForALargeOmega2, AreWrongIfAnArrayIs) {
   constexpr double factor = 2.0;
-  expect_error("ovvv", "ovvv and ovoo", factor);
-  expect_error("t2", "t2", factor);
+  const CheckedRun run(arrays.source(), options);
+  run.expect_error("ovvv", "ovvv and ovoo", factor);
+  run.expect_error("t2", "t2", factor);
   options.tile_size.reset();  // fewer tasks, which round less
-  expect_error("omega2", "the orbital energies", factor);
+  CheckedRun(arrays.source(), options).expect_error("omega2", "the orbital energies", factor);
 }
 
 INSTANTIATE_TEST_SUITE_P(For, CheckedDerivativesForALargeOmega2, ::testing::Values(1e6));

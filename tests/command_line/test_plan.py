@@ -165,7 +165,7 @@ class Prediction(PlanTest):
         for gpus, of, times in (0, "all", 2.9), (1, "all", 3.4), (1, "t", 2.9):
             energy, whole = (self.plan("--occupied", 20, "--virtual", 200, "--gpus", gpus, *derivatives)[0]["prediction"]
                              for derivatives in ((), ("--derivatives-of", of)))
-            self.assertAlmostEqual(whole["seconds_of"]["tasks"] / energy["seconds_of"]["tasks"], times, delta=0.1)
+            self.assertAlmostEqual(whole["seconds_of"]["tasks"] / energy["seconds_of"]["tasks"], times, delta=0.05)
         whole, part = (self.plan(*sizes, "--gpus", 0, "--derivatives-of", of)[0]["prediction"] for of in ("all", "t"))
         # Amplitudes alone take t2, twice, in rows of multiples of eight numbers, and the products of t1.
         self.assertLess(part["memory"]["sum_rank_bytes"], 0.8 * whole["memory"]["sum_rank_bytes"])

@@ -67,9 +67,8 @@ constexpr std::int64_t seed_size(Precision precision) {
 /// Returns the bytes of the seeds of the largest task of `tiles`. `targets`: of a task, see Problem::targets().
 std::int64_t largest_seed_bytes(int targets, Precision precision, const TileSpace& tiles);
 
-/// Cuts orbital tiles until the seeds of the largest task take at most `bytes`, and those of a target are at most 2^32,
-/// or the tiles are the smallest ones.
-/// `targets`: as of largest_seed_bytes().
+/// Cuts orbital tiles until the seeds of the largest task take at most `bytes` and a target has at most 2^32 of them,
+/// or the tiles are the smallest ones. `targets`: as of largest_seed_bytes().
 TileSpace tiles_with_room_for_seeds(int targets, Precision precision, const TileSpace& tiles, std::int64_t bytes);
 
 /// The part of the memory of a device that derivatives take.
