@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "cxx/cuda/kernel/register_lists.cuh"
+
 /// The instruction wgmma, with which four warps multiply FP16 numbers in shared memory. Needs compute capability 9.0a.
 ///
 /// The four warps must call these functions together. Warp n of the four has lines 16 n to 16 n + 15 of operand m.
@@ -33,19 +35,10 @@ __device__ __forceinline__ void multiply_by_64(float (&d)[size][4], unsigned m, 
         "mov.b64 m, {%32, %34};\n"
         "mov.b64 n, {%33, %34};\n"
         "setp.ne.b32 add, 0, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" TRIFUSE_REGISTERS_0 ", " TRIFUSE_REGISTERS_16
         "}, m, n, add, 1, 1, 0, 0;\n"
         "}\n"
-        : "=f"(d[first + 0][0]), "=f"(d[first + 0][1]), "=f"(d[first + 0][2]), "=f"(d[first + 0][3]),
-          "=f"(d[first + 1][0]), "=f"(d[first + 1][1]), "=f"(d[first + 1][2]), "=f"(d[first + 1][3]),
-          "=f"(d[first + 2][0]), "=f"(d[first + 2][1]), "=f"(d[first + 2][2]), "=f"(d[first + 2][3]),
-          "=f"(d[first + 3][0]), "=f"(d[first + 3][1]), "=f"(d[first + 3][2]), "=f"(d[first + 3][3]),
-          "=f"(d[first + 4][0]), "=f"(d[first + 4][1]), "=f"(d[first + 4][2]), "=f"(d[first + 4][3]),
-          "=f"(d[first + 5][0]), "=f"(d[first + 5][1]), "=f"(d[first + 5][2]), "=f"(d[first + 5][3]),
-          "=f"(d[first + 6][0]), "=f"(d[first + 6][1]), "=f"(d[first + 6][2]), "=f"(d[first + 6][3]),
-          "=f"(d[first + 7][0]), "=f"(d[first + 7][1]), "=f"(d[first + 7][2]), "=f"(d[first + 7][3])
+        : TRIFUSE_FOUR_ROWS("=f", d, first + 0), TRIFUSE_FOUR_ROWS("=f", d, first + 4)
         : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
   } else {
     asm volatile(
@@ -55,19 +48,10 @@ __device__ __forceinline__ void multiply_by_64(float (&d)[size][4], unsigned m, 
         "mov.b64 m, {%32, %34};\n"
         "mov.b64 n, {%33, %34};\n"
         "setp.ne.b32 add, 1, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" TRIFUSE_REGISTERS_0 ", " TRIFUSE_REGISTERS_16
         "}, m, n, add, 1, 1, 0, 0;\n"
         "}\n"
-        : "+f"(d[first + 0][0]), "+f"(d[first + 0][1]), "+f"(d[first + 0][2]), "+f"(d[first + 0][3]),
-          "+f"(d[first + 1][0]), "+f"(d[first + 1][1]), "+f"(d[first + 1][2]), "+f"(d[first + 1][3]),
-          "+f"(d[first + 2][0]), "+f"(d[first + 2][1]), "+f"(d[first + 2][2]), "+f"(d[first + 2][3]),
-          "+f"(d[first + 3][0]), "+f"(d[first + 3][1]), "+f"(d[first + 3][2]), "+f"(d[first + 3][3]),
-          "+f"(d[first + 4][0]), "+f"(d[first + 4][1]), "+f"(d[first + 4][2]), "+f"(d[first + 4][3]),
-          "+f"(d[first + 5][0]), "+f"(d[first + 5][1]), "+f"(d[first + 5][2]), "+f"(d[first + 5][3]),
-          "+f"(d[first + 6][0]), "+f"(d[first + 6][1]), "+f"(d[first + 6][2]), "+f"(d[first + 6][3]),
-          "+f"(d[first + 7][0]), "+f"(d[first + 7][1]), "+f"(d[first + 7][2]), "+f"(d[first + 7][3])
+        : TRIFUSE_FOUR_ROWS("+f", d, first + 0), TRIFUSE_FOUR_ROWS("+f", d, first + 4)
         : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
   }
 #endif
@@ -84,29 +68,12 @@ __device__ __forceinline__ void multiply_by_128(float (&d)[size][4], unsigned m,
         "mov.b64 m, {%64, %66};\n"
         "mov.b64 n, {%65, %66};\n"
         "setp.ne.b32 add, 0, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" TRIFUSE_REGISTERS_0 ", " TRIFUSE_REGISTERS_16
+        ", " TRIFUSE_REGISTERS_32 ", " TRIFUSE_REGISTERS_48
         "}, m, n, add, 1, 1, 0, 0;\n"
         "}\n"
-        : "=f"(d[first + 0][0]), "=f"(d[first + 0][1]), "=f"(d[first + 0][2]), "=f"(d[first + 0][3]),
-          "=f"(d[first + 1][0]), "=f"(d[first + 1][1]), "=f"(d[first + 1][2]), "=f"(d[first + 1][3]),
-          "=f"(d[first + 2][0]), "=f"(d[first + 2][1]), "=f"(d[first + 2][2]), "=f"(d[first + 2][3]),
-          "=f"(d[first + 3][0]), "=f"(d[first + 3][1]), "=f"(d[first + 3][2]), "=f"(d[first + 3][3]),
-          "=f"(d[first + 4][0]), "=f"(d[first + 4][1]), "=f"(d[first + 4][2]), "=f"(d[first + 4][3]),
-          "=f"(d[first + 5][0]), "=f"(d[first + 5][1]), "=f"(d[first + 5][2]), "=f"(d[first + 5][3]),
-          "=f"(d[first + 6][0]), "=f"(d[first + 6][1]), "=f"(d[first + 6][2]), "=f"(d[first + 6][3]),
-          "=f"(d[first + 7][0]), "=f"(d[first + 7][1]), "=f"(d[first + 7][2]), "=f"(d[first + 7][3]),
-          "=f"(d[first + 8][0]), "=f"(d[first + 8][1]), "=f"(d[first + 8][2]), "=f"(d[first + 8][3]),
-          "=f"(d[first + 9][0]), "=f"(d[first + 9][1]), "=f"(d[first + 9][2]), "=f"(d[first + 9][3]),
-          "=f"(d[first + 10][0]), "=f"(d[first + 10][1]), "=f"(d[first + 10][2]), "=f"(d[first + 10][3]),
-          "=f"(d[first + 11][0]), "=f"(d[first + 11][1]), "=f"(d[first + 11][2]), "=f"(d[first + 11][3]),
-          "=f"(d[first + 12][0]), "=f"(d[first + 12][1]), "=f"(d[first + 12][2]), "=f"(d[first + 12][3]),
-          "=f"(d[first + 13][0]), "=f"(d[first + 13][1]), "=f"(d[first + 13][2]), "=f"(d[first + 13][3]),
-          "=f"(d[first + 14][0]), "=f"(d[first + 14][1]), "=f"(d[first + 14][2]), "=f"(d[first + 14][3]),
-          "=f"(d[first + 15][0]), "=f"(d[first + 15][1]), "=f"(d[first + 15][2]), "=f"(d[first + 15][3])
+        : TRIFUSE_FOUR_ROWS("=f", d, first + 0), TRIFUSE_FOUR_ROWS("=f", d, first + 4),
+          TRIFUSE_FOUR_ROWS("=f", d, first + 8), TRIFUSE_FOUR_ROWS("=f", d, first + 12)
         : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
   } else {
     asm volatile(
@@ -116,29 +83,12 @@ __device__ __forceinline__ void multiply_by_128(float (&d)[size][4], unsigned m,
         "mov.b64 m, {%64, %66};\n"
         "mov.b64 n, {%65, %66};\n"
         "setp.ne.b32 add, 1, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" TRIFUSE_REGISTERS_0 ", " TRIFUSE_REGISTERS_16
+        ", " TRIFUSE_REGISTERS_32 ", " TRIFUSE_REGISTERS_48
         "}, m, n, add, 1, 1, 0, 0;\n"
         "}\n"
-        : "+f"(d[first + 0][0]), "+f"(d[first + 0][1]), "+f"(d[first + 0][2]), "+f"(d[first + 0][3]),
-          "+f"(d[first + 1][0]), "+f"(d[first + 1][1]), "+f"(d[first + 1][2]), "+f"(d[first + 1][3]),
-          "+f"(d[first + 2][0]), "+f"(d[first + 2][1]), "+f"(d[first + 2][2]), "+f"(d[first + 2][3]),
-          "+f"(d[first + 3][0]), "+f"(d[first + 3][1]), "+f"(d[first + 3][2]), "+f"(d[first + 3][3]),
-          "+f"(d[first + 4][0]), "+f"(d[first + 4][1]), "+f"(d[first + 4][2]), "+f"(d[first + 4][3]),
-          "+f"(d[first + 5][0]), "+f"(d[first + 5][1]), "+f"(d[first + 5][2]), "+f"(d[first + 5][3]),
-          "+f"(d[first + 6][0]), "+f"(d[first + 6][1]), "+f"(d[first + 6][2]), "+f"(d[first + 6][3]),
-          "+f"(d[first + 7][0]), "+f"(d[first + 7][1]), "+f"(d[first + 7][2]), "+f"(d[first + 7][3]),
-          "+f"(d[first + 8][0]), "+f"(d[first + 8][1]), "+f"(d[first + 8][2]), "+f"(d[first + 8][3]),
-          "+f"(d[first + 9][0]), "+f"(d[first + 9][1]), "+f"(d[first + 9][2]), "+f"(d[first + 9][3]),
-          "+f"(d[first + 10][0]), "+f"(d[first + 10][1]), "+f"(d[first + 10][2]), "+f"(d[first + 10][3]),
-          "+f"(d[first + 11][0]), "+f"(d[first + 11][1]), "+f"(d[first + 11][2]), "+f"(d[first + 11][3]),
-          "+f"(d[first + 12][0]), "+f"(d[first + 12][1]), "+f"(d[first + 12][2]), "+f"(d[first + 12][3]),
-          "+f"(d[first + 13][0]), "+f"(d[first + 13][1]), "+f"(d[first + 13][2]), "+f"(d[first + 13][3]),
-          "+f"(d[first + 14][0]), "+f"(d[first + 14][1]), "+f"(d[first + 14][2]), "+f"(d[first + 14][3]),
-          "+f"(d[first + 15][0]), "+f"(d[first + 15][1]), "+f"(d[first + 15][2]), "+f"(d[first + 15][3])
+        : TRIFUSE_FOUR_ROWS("+f", d, first + 0), TRIFUSE_FOUR_ROWS("+f", d, first + 4),
+          TRIFUSE_FOUR_ROWS("+f", d, first + 8), TRIFUSE_FOUR_ROWS("+f", d, first + 12)
         : "r"(m), "r"(n), "n"(line_core_bytes / descriptor_unit));
   }
 #endif
