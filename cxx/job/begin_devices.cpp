@@ -43,13 +43,12 @@ BegunDevices begin_devices(const JobOptions& options, const TileSource& right, c
   // If no thread can be started, the caller does this when it needs the result.
   constexpr auto soon = std::launch::async | std::launch::deferred;
   BegunDevices begun;
-  const bool several = communicator != nullptr && communicator->size() > 1;
-  begun.options = std::async(soon, [&options, &right, several, with_gpu = gpus.with_gpu] {
+  begun.options = std::async(soon, [&options, &right, with_gpu = gpus.with_gpu] {
     CalculationOptions chosen = options.calculation;
     if (!chosen.choose_executor || !with_gpu) return chosen;
     if (chosen.derivatives != Derivatives::none) {
       const std::vector<DeviceInfo> all = visible_devices();
-      if (several || !std::all_of(all.begin(), all.end(), computes_derivatives)) return chosen;
+      if (!std::all_of(all.begin(), all.end(), computes_derivatives)) return chosen;
     }
     chosen.executor = choose_executor(right.tiles(), chosen.formulation, chosen.precision);
     return chosen;
