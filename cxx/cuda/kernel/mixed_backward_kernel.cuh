@@ -323,7 +323,7 @@ __device__ __forceinline__ void add_mixed_backward_tile(const BackwardProduct& p
       of_panel[n] = __uint_as_float((bits & 0x7f800000u) | 2u);
     }
     wait_for_multiplications<0>();
-    ring.empty().arrive_as_warp();
+    ring.empty().arrive();  // all lanes, as in the kernel in double precision
     ring.advance();
 #pragma unroll
     for (int n = 0; n < fragments; ++n) {
@@ -379,7 +379,7 @@ __global__ void __launch_bounds__(Config::threads, 1)
     reinterpret_cast<float4*>(storage)[n] = {0.0f, 0.0f, 0.0f, 0.0f};
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   if (threadIdx.x == 0) {
-    Ring<Config::stages>::initialise(barriers, Config::copying_warps, Config::warps);
+    Ring<Config::stages>::initialise(barriers, Config::copying_warps, 32 * Config::warps);
     asm volatile("fence.mbarrier_init.release.cluster;");
   }
   __syncthreads();
