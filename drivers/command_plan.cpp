@@ -158,8 +158,6 @@ struct PlanCommand {
 
   Derivatives derivatives(const MachineModel& machine, const JobShape& job) const {
     if (derivatives_of.empty()) return Derivatives::none;
-    if (options.precision == Precision::mixed)
-      throw UsageError("Derivatives are not predicted in mixed precision; leave --precision or --derivatives-of out.");
     if (job.gpus > 0 && !machine.computes_derivatives) {
       throw UsageError(
           fmt::format("A GPU {} computes no derivatives, which need compute capability 9.0; use --gpu-model h100 or "

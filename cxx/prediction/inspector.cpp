@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/slab_shape.hpp"
 #include "cxx/cuda/schedule/split_half_units.hpp"
@@ -62,6 +63,9 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
   panel_begin_.reserve(plan.tasks.size() + 1);
   panel_begin_.push_back(0);
   double bytes = 0.0;
+  // Derivatives in mixed precision have panels in two formats of one size.
+  const double copies_of_panels =
+      static_cast<double>(gpu::bytes_per_number(problem, shape_.format)) / shape_.format.bytes_per_number();
   // Notes how the device makes a panel from factors. The amplitudes of the panel are sent.
   const auto add_making = [&](const PanelKey& key, const gpu::Packing& packing) {
     const PanelFactorRows rows = factor_rows(plan.tiles, plan.formulation, key);
@@ -84,8 +88,9 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
     const std::uint32_t number = it->second;
     if (is_new) {
       const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.formulation, name, 1);
-      sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
-      on_device_.push_back(static_cast<double>(gpu::packed_bytes(packing, name.format)));
+      const double copies = name.key.kind == PanelKind::vvoo ? 1.0 : copies_of_panels;
+      sent_.push_back(copies * static_cast<double>(host_doubles(packing)) * sizeof(double));
+      on_device_.push_back(copies * static_cast<double>(gpu::packed_bytes(packing, name.format)));
       making_.push_back(0.0);
       if (auxiliary > 0 && made_from_factors(sets, name.key)) add_making(name.key, packing);
       slab_begin_.push_back(static_cast<std::uint32_t>(slabs_.size()));

@@ -60,7 +60,7 @@ struct MachineModel {
   /// Returns the seconds that a GPU needs for `work` if its multiprocessors share the work evenly.
   double kernel_seconds(const KernelWork& work, SpinFormulation formulation,
                         Precision precision = Precision::fp64) const;
-  /// Returns the numbers for tasks in double precision with derivatives, which take longer by a factor. It was measured
+  /// Returns the numbers for tasks with derivatives, which take longer by a factor of each precision. It was measured
   /// on cores with (7, 107) and (15, 100) occupied and virtual orbitals of a closed shell, and on an H200 with (20,
   /// 200) and, for all derivatives, (40, 240).
   MachineModel with_derivatives(Derivatives derivatives) const;

@@ -245,12 +245,14 @@ KernelWork work_of(const Inspection& inspection) {
 }
 
 /// Predicts the sample of mixed precision. `settings`: the settings for the tasks in mixed precision. In the sample
-/// GPUs own no panels for their peers, so all panels come from the memory of ranks.
+/// GPUs own no panels for their peers, so all panels come from the memory of ranks. It has no derivatives.
 void add_sample(const Problem& problem, const Inspection::Sample& of, const MachineModel& machine,
                 SimulationSettings settings, Prediction& prediction) {
   Prediction::Sample& sample = prediction.sample.emplace();
   sample.tasks = of.plan.tasks.size();
-  sample.gpu = gpu_memory(of.plan, problem, of.inspection, machine, prediction.job.gpu_memory);
+  Problem of_energies = problem;
+  of_energies.derivatives = Derivatives::none;
+  sample.gpu = gpu_memory(of.plan, of_energies, of.inspection, machine, prediction.job.gpu_memory);
   const KernelWork all = work_of(of.inspection);
   sample.operations = all.operations;
   // The GPUs are in use already, but another kernel is tested and another memory layout is set up.
@@ -277,16 +279,14 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   const gpu::Shape& shape = inspection.shape();
   std::int64_t worker = gpu::worker_bytes(gpu::scratch_doubles(multiprocessors, problem.targets(), shape.cta_elements),
                                           gpu::sum_bytes(problem, plan.tiles, std::span(&shape, 1)));
-  const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, shape.format);
   std::int64_t budget = gpu::device_budget(whole_bytes(machine.gpu_memory), whole_bytes(allowed));
   const bool derivatives = problem.derivatives != Derivatives::none;
-  std::int64_t sums = 0;
-  if (derivatives) {
-    const gpu::DerivativeMemory part = gpu::derivative_memory(problem, plan.tiles, inspection.precision(), budget);
-    sums = part.sums;
-    worker += part.seeds;
-  }
-  budget = std::max<std::int64_t>(0, budget - sums);
+  const gpu::DerivativeMemory part = derivatives
+                                         ? gpu::derivative_memory(problem, plan.tiles, inspection.precision(), budget)
+                                         : gpu::DerivativeMemory{plan.tiles, 0, 0};
+  worker += part.seeds;
+  const gpu::PanelDemand demand = gpu::panel_demand(problem, part.tiles, shape.format);
+  budget = std::max<std::int64_t>(0, budget - part.sums);
   const std::int64_t workers = derivatives ? gpu::derivative_workers : gpu::worker_count(budget, worker);
   const std::int64_t panels = gpu::panel_bytes(budget, workers, worker, demand);
   GpuMemory memory;
@@ -298,7 +298,7 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   memory.scratch = static_cast<double>(budget - panels - slabs);
   memory.all_panels = inspection.all_bytes_on_device();
   memory.panels = static_cast<double>(std::max<std::int64_t>(0, gpu::cache_bytes(panels, demand)));
-  memory.peak = memory.scratch + memory.slabs + memory.panels + static_cast<double>(sums);
+  memory.peak = memory.scratch + memory.slabs + memory.panels + static_cast<double>(part.sums);
   memory.launch = static_cast<double>(gpu::launch_limit(panels));
   memory.task_bound = static_cast<double>(demand.largest_task);
   memory.working_set = inspection.largest_task_bytes();

@@ -144,38 +144,6 @@ class Prediction(PlanTest):
         self.assertNotIn("dressing", one["prediction"])
         self.assert_usage(*SIZES, "--method", "t,2t", saying="share no side")
 
-    def test_it_knows_the_sums_of_derivatives(self):
-        sizes = ("--occupied", 5, "--virtual", 6)
-        for gpus in (0, 1):
-            energy, text = self.plan(*sizes, "--gpus", gpus)
-            self.assertNotIn("derivatives", text)
-            self.assertEqual(energy["prediction"]["memory"]["sum_rank_bytes"], 0)
-            whole, text = self.plan(*sizes, "--gpus", gpus, "--derivatives-of", "all")
-            self.assertIn("of sums of derivatives", text)
-            sums = whole["prediction"]["memory"]["sum_rank_bytes"]
-            # A number for each operand, each orbital and each element [hole, particle] over all orbitals.
-            self.assertEqual(sums, energy["prediction"]["memory"]["rank_bytes"] + 8 * (22 + 1 + 22**2))
-            more = [each["prediction"]["memory"]["peak_rank_bytes"] for each in (energy, whole)]
-            self.assertEqual(more[1] - more[0], sums)
-            budgets, peaks = ([each["prediction"]["memory"]["gpu"][of] for each in (energy, whole)] for of in ("budget", "peak"))
-            # A GPU also has integers by vvoo blocks, and some room for smaller tiles.
-            self.assertGreater(budgets[0] - budgets[1], 1.1 * sums - 1)
-            self.assertLess(budgets[0] - budgets[1], 2 * sums)
-            self.assertGreater(peaks[1] - peaks[0], sums)
-        for gpus, of, times in (0, "all", 2.9), (1, "all", 3.4), (1, "t", 2.9):
-            energy, whole = (self.plan("--occupied", 20, "--virtual", 200, "--gpus", gpus, *derivatives)[0]["prediction"]
-                             for derivatives in ((), ("--derivatives-of", of)))
-            self.assertAlmostEqual(whole["seconds_of"]["tasks"] / energy["seconds_of"]["tasks"], times, delta=0.05)
-        whole, part = (self.plan(*sizes, "--gpus", 0, "--derivatives-of", of)[0]["prediction"] for of in ("all", "t"))
-        # Amplitudes alone take t2, twice, in rows of multiples of eight numbers, and the products of t1.
-        self.assertLess(part["memory"]["sum_rank_bytes"], 0.8 * whole["memory"]["sum_rank_bytes"])
-        self.assertAlmostEqual(part["seconds_of"]["tasks"] / whole["seconds_of"]["tasks"], 2.2 / 2.9, delta=0.02)
-        self.assert_usage(*sizes, "--derivatives-of", "t", "--precision", "mixed", saying="in mixed precision")
-        self.assert_usage(*sizes, "--derivatives-of", "t", "--gpu-model", "a100", saying="A GPU a100 computes no derivatives")
-        large = ("--occupied", 60, "--virtual", 900, "--gpus", 0, "--assume", "node-memory=700e9")
-        self.assertEqual(self.plan(*large)[0]["prediction"]["obstacles"], [])
-        self.assertIn("Operands do not fit", self.plan(*large, "--derivatives-of", "all")[1])
-
     def test_factors_are_multiplied_out_for_dressed_integrals(self):
         whole, _ = self.plan("--occupied", 5, "--virtual", 6, "--method", "ct")
         factors, text = self.plan("--occupied", 5, "--virtual", 6, "--factors", 40, "--method", "ct")

@@ -1,0 +1,58 @@
+"""The command that predicts a job, with derivatives of E(T)."""
+
+import unittest
+
+from test_plan import PlanTest
+
+SIZES = ("--occupied", 5, "--virtual", 6)
+LARGE = ("--occupied", 20, "--virtual", 200)
+
+
+class DerivativesTest(PlanTest):
+    def predictions(self, of, *arguments):
+        """Of a run without derivatives and of one with them."""
+        return (self.plan(*arguments, *derivatives)[0]["prediction"] for derivatives in ((), ("--derivatives-of", of)))
+
+    def test_sums_take_memory(self):
+        for gpus in (0, 1):
+            energy, text = self.plan(*SIZES, "--gpus", gpus)
+            self.assertNotIn("derivatives", text)
+            self.assertEqual(energy["prediction"]["memory"]["sum_rank_bytes"], 0)
+            whole, text = self.plan(*SIZES, "--gpus", gpus, "--derivatives-of", "all")
+            self.assertIn("of sums of derivatives", text)
+            sums = whole["prediction"]["memory"]["sum_rank_bytes"]
+            # A number for each operand, each orbital and each element [hole, particle] over all orbitals.
+            self.assertEqual(sums, energy["prediction"]["memory"]["rank_bytes"] + 8 * (22 + 1 + 22**2))
+            more = [each["prediction"]["memory"]["peak_rank_bytes"] for each in (energy, whole)]
+            self.assertEqual(more[1] - more[0], sums)
+            budgets, peaks = ([each["prediction"]["memory"]["gpu"][of] for each in (energy, whole)] for of in ("budget", "peak"))
+            # A GPU also has integers by vvoo blocks, and some room for smaller tiles.
+            self.assertGreater(budgets[0] - budgets[1], 1.1 * sums - 1)
+            self.assertLess(budgets[0] - budgets[1], 2 * sums)
+            self.assertGreater(peaks[1] - peaks[0], sums)
+        whole, part = (self.plan(*SIZES, "--gpus", 0, "--derivatives-of", of)[0]["prediction"] for of in ("all", "t"))
+        # Amplitudes alone take t2, twice, in rows of multiples of eight numbers, and the products of t1.
+        self.assertLess(part["memory"]["sum_rank_bytes"], 0.8 * whole["memory"]["sum_rank_bytes"])
+        self.assertAlmostEqual(part["seconds_of"]["tasks"] / whole["seconds_of"]["tasks"], 2.2 / 2.9, delta=0.02)
+
+    def test_tasks_take_longer(self):
+        for gpus, of, precision, times in ((0, "all", "double", 2.9), (1, "all", "double", 3.4), (1, "t", "double", 2.9),
+                                           (1, "all", "mixed", 3.6), (1, "t", "mixed", 3.2)):
+            energy, whole = self.predictions(of, *LARGE, "--gpus", gpus, "--precision", precision)
+            self.assertAlmostEqual(whole["seconds_of"]["tasks"] / energy["seconds_of"]["tasks"], times, delta=0.05)
+            if gpus:  # with derivatives, mixed precision has panels in two formats, except those of (ia|jb)
+                panels = [each["memory"]["gpu"]["all_panels"] for each in (energy, whole)]
+                self.assertAlmostEqual(panels[1] / panels[0], 1.87 if precision == "mixed" else 1.0, delta=0.01)
+            # The sample of mixed precision has no derivatives.
+            self.assertEqual(whole.get("sample"), energy.get("sample"))
+            self.assertEqual("sample" in whole, precision == "mixed")
+
+    def test_what_cannot_be_done_is_said(self):
+        self.assert_usage(*SIZES, "--derivatives-of", "t", "--gpu-model", "a100", saying="A GPU a100 computes no derivatives")
+        large = ("--occupied", 60, "--virtual", 900, "--gpus", 0, "--assume", "node-memory=700e9")
+        self.assertEqual(self.plan(*large)[0]["prediction"]["obstacles"], [])
+        self.assertIn("Operands do not fit", self.plan(*large, "--derivatives-of", "all")[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
