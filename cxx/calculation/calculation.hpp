@@ -175,14 +175,14 @@ class Calculation {
   /// `stop`: the run ends soon after it becomes true; null: never. `progress`: called after each task, by one thread at
   /// a time; may be empty. `warn`: called at once with each sentence that goes to `CalculationResult::warnings`; may be
   /// empty. The rank whose GPU failed warns of the GPU; rank 0 warns of the rest. `report`:
-  /// called once with the result before the memory of the run is returned, which takes tenths of a second after large
-  /// runs; may be empty, must not throw.
+  /// called once with the result, which it may change, before the memory of the run is returned, which takes tenths of
+  /// a second after large runs; may be empty, must not throw.
   ///
   /// Throws Interrupted if it was stopped. Throws InputError if the producing program printed other energies, unless
   /// the option `trust_input` is set. Throws UsageError if the journal belongs to another calculation.
   CalculationResult run(const std::atomic<bool>* stop = nullptr, std::function<void(const RunProgress&)> progress = {},
                         std::function<void(const std::string&)> warn = {},
-                        const std::function<void(const CalculationResult&)>& report = {}) const;
+                        const std::function<void(CalculationResult&)>& report = {}) const;
 
  private:
   std::unique_ptr<CalculationState> state_;

@@ -56,7 +56,7 @@ class Run {
   /// Parameters: as of Calculation::run().
   Run(const CalculationState& state, const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
       std::function<void(const std::string&)> warn);
-  CalculationResult compute(const std::function<void(const CalculationResult&)>& report);
+  CalculationResult compute(const std::function<void(CalculationResult&)>& report);
 
  private:
   /// Warns of something that all ranks know.
@@ -281,7 +281,7 @@ void Run::check_energies(CalculationResult& result) const {
   });
 }
 
-CalculationResult Run::compute(const std::function<void(const CalculationResult&)>& report) {
+CalculationResult Run::compute(const std::function<void(CalculationResult&)>& report) {
   CalculationResult result;
   const auto warn = [&](const std::string& sentence) {
     tell(sentence);
@@ -334,7 +334,7 @@ CalculationResult Run::compute(const std::function<void(const CalculationResult&
 
 CalculationResult Calculation::run(const std::atomic<bool>* stop, std::function<void(const RunProgress&)> progress,
                                    std::function<void(const std::string&)> warn,
-                                   const std::function<void(const CalculationResult&)>& report) const {
+                                   const std::function<void(CalculationResult&)>& report) const {
   return Run(*state_, stop, std::move(progress), std::move(warn)).compute(report);
 }
 

@@ -122,21 +122,18 @@ class Job {
     CalculationResult result = calculation().run(
         watch_.stop(), [&](const RunProgress& now) { tell_progress(now, fragments_->count()); },
         [&](const std::string& warning) { watch_.warn(warning); },
-        [&](const CalculationResult& found) {
-          CalculationResult told = found;
-          fragments_->add_to(told);
+        [&](CalculationResult& found) {
+          fragments_->add_to(found);
           // The GPUs of this rank are not those of all ranks.
-          if (distributed_) told.remove_device_reports();
+          if (distributed_) found.remove_device_reports();
           times_.whole = wall_seconds() - options_.begin;
           try {
-            watch_.finished({job(), told, times_});
+            watch_.finished({job(), found, times_});
           } catch (...) {
             failure = std::current_exception();
           }
         });
     if (failure) std::rethrow_exception(failure);
-    fragments_->add_to(result);
-    if (distributed_) result.remove_device_reports();
     return result;
   }
 

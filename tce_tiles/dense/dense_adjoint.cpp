@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -44,6 +45,15 @@ std::vector<Exchange> symmetry_of(const ArraySpec& spec, bool restricted) {
   }
 }
 
+/// Adds to the integer that has these bits.
+void add_to_integer(double& bits, std::int64_t addend) {
+  const std::atomic_ref shared(bits);
+  double old = shared.load(std::memory_order_relaxed);
+  while (!shared.compare_exchange_weak(old, std::bit_cast<double>(std::bit_cast<std::int64_t>(old) + addend),
+                                       std::memory_order_relaxed)) {
+  }
+}
+
 }
 
 void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
@@ -83,7 +93,7 @@ DenseAdjoint::DenseAdjoint(const DenseInput& input, const TileSpace& tiles, cons
   }
   for (const ArraySpec& spec : specs) {
     if (std::find(kinds.begin(), kinds.end(), spec.kind) == kinds.end() || spec.axes.size() != 4) continue;
-    Array array{spec, {}, ZeroedVector<std::int64_t>(static_cast<std::size_t>(input.header.size(spec)))};
+    Array array{spec, {}, ZeroedVector<double>(static_cast<std::size_t>(input.header.size(spec)))};
     const std::vector<std::int64_t> shape = input.header.shape(spec);
     std::copy(shape.begin(), shape.end(), array.shape.begin());
     arrays_.push_back(std::move(array));
@@ -124,7 +134,7 @@ void DenseAdjoint::add(TensorKind tensor, const std::array<int, 4>& tiles, std::
             const std::int64_t to = first + w * stride[0] + x * stride[1] + y * stride[2] + z * stride[3];
             const std::int64_t addend = part.sign < 0.0 ? -block[at] : block[at];
             // Blocks of several threads may be parts of one box.
-            std::atomic_ref(array->sums[static_cast<std::size_t>(to)]).fetch_add(addend, std::memory_order_relaxed);
+            add_to_integer(array->values[static_cast<std::size_t>(to)], addend);
           }
   }
 }
@@ -134,13 +144,12 @@ std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit, int threa
   for (Array& array : arrays_) {
     DerivativeArray& made = derivatives[array.spec.name];
     made.shape.assign(array.shape.begin(), array.shape.end());
-    made.values.resize(array.sums.size());
-    const std::size_t row = array.sums.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape[0]));
+    made.values = std::move(array.values);
+    const std::size_t row = made.values.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape[0]));
     share_in_turns(static_cast<std::size_t>(array.shape[0]), threads, [&](std::size_t n) {
-      for (std::size_t at = n * row; at < (n + 1) * row; ++at)
-        made.values[at] = unit * static_cast<double>(array.sums[at]);
+      for (double& value : std::span(made.values).subspan(n * row, row))
+        value = unit * static_cast<double>(std::bit_cast<std::int64_t>(value));
     });
-    array.sums = {};  // returns its memory
     project_on_symmetry(array.spec, restricted_, array.shape, made.values, threads);
   }
   arrays_.clear();

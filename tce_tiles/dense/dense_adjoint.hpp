@@ -40,7 +40,7 @@ class DenseAdjoint {
   struct Array {
     ArraySpec spec;
     std::array<std::int64_t, 4> shape;
-    ZeroedVector<std::int64_t> sums;
+    ZeroedVector<double> values;  ///< the bits of integers until take(), which needs no second array
   };
   Array* find(ArrayKind kind, Spin first, Spin second);
 
