@@ -64,6 +64,7 @@ struct RunCommand {
       outputs.protect_journal(options.journal);
       if (!derivatives.empty())
         options.derivatives = derivatives_of == "t" ? Derivatives::amplitudes : Derivatives::all;
+      options.wants_derivatives = speaks;
       json_file.emplace(outputs, speaks ? json : "", "run");
       derivatives_file.emplace(outputs, speaks ? derivatives : "");
       right = source.open(flags.left);

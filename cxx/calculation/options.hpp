@@ -65,6 +65,9 @@ struct CalculationOptions {
   std::string journal;       ///< path of the journal; empty: no journal
   /// Derivatives of E(T) by the arrays of the input, for one omega2. In mixed precision GPUs are needed.
   Derivatives derivatives = Derivatives::none;
+  /// False: this rank computes its tasks, but its result has no derivatives. Arrays of derivatives may be large, and
+  /// often one rank alone writes them.
+  bool wants_derivatives = true;
   /// CUDA, one process: true if a failure of the GPUs before the first task is an error. If false, CPU cores replace
   /// the GPUs, with a warning. After the first task, CPU cores replace failed GPUs in any case.
   bool devices_required = false;

@@ -10,6 +10,7 @@
 #include "cxx/base/communicator.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/memory_plan.hpp"
+#include "tests/support/arrays_of_molecules.hpp"
 #include "tests/support/calculations.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/thread_communicator.hpp"
@@ -144,6 +145,25 @@ TEST(DistributedCalculationWithArrays, FailsOnAllRanksIfArraysFailOnOne) {
     EXPECT_EQ(failures,
               (std::vector<std::string>{"Rank 2 failed: " + sentence, "Rank 2 failed: " + sentence, sentence}));
   }
+}
+
+TEST(DistributedDerivatives, AreOnRanksThatWantThem) {
+  const ArraysOfMolecule arrays(closed_shell(4, 9), HeldArrays::Layout::c_order);
+  CalculationOptions options = options_for({}, 3);
+  options.derivatives = Derivatives::all;
+  const CalculationResult alone = calculate(arrays.source(), options);
+  const auto failures = failures_of_ranks(3, [&](Communicator& communicator) {
+    CalculationOptions mine = options;
+    mine.wants_derivatives = communicator.rank() == 1;
+    Calculation calculation(arrays.source(), nullptr, mine);
+    calculation.join(communicator, {});
+    const CalculationResult result = calculation.run();
+    EXPECT_EQ(numbers_of(result), numbers_of(alone));
+    ASSERT_EQ(result.derivatives.size(), mine.wants_derivatives ? alone.derivatives.size() : 0);
+    for (std::size_t n = 0; n < result.derivatives.size(); ++n)
+      EXPECT_EQ(result.derivatives[n].values, alone.derivatives[n].values) << alone.derivatives[n].name;
+  });
+  EXPECT_EQ(failures, std::vector<std::string>(3));
 }
 
 TEST(DistributedCalculationWithArrays, StoresOperandsAsAssigned) {
