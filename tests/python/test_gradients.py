@@ -19,7 +19,7 @@ from pyscf.grad import uccsd_t as uccsd_t_grad
 
 import trifuse
 import trifuse.pyscf
-from molecules import HYDROXYL, METHYLENE, WATER, hydroxyl, mean_field, solved, water
+from molecules import HYDROXYL, METHYLENE, WATER, hydroxyl, in_memory, mean_field, solved, water
 from trifuse import _pyscf_derivatives, _pyscf_patch
 
 STEPS = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
@@ -62,7 +62,7 @@ def converged(mol, frozen=None, field=None, near=None, fitted=None):
         mf.get_hcore = lambda *_: core
     mf.kernel(None if near is None else near._scf.make_rdm1())
     cc = (dfccsd.RCCSD if fitted == "ccsd" else pyscf.cc.CCSD)(mf, frozen=frozen).set(conv_tol=1e-12, conv_tol_normt=1e-10, max_cycle=200, verbose=0)
-    cc.kernel(*((None, None) if near is None else (near.t1, near.t2)))
+    cc.kernel(*((None, None) if near is None else (near.t1, near.t2)), eris=in_memory(cc.ao2mo()))
     return cc
 
 

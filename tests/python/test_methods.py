@@ -17,7 +17,7 @@ from pyscf.cc import rccsd
 
 import trifuse
 import trifuse.pyscf
-from molecules import mean_field, solved
+from molecules import mean_field, shared, solved
 from trifuse._arrays import NAMES, SPIN_NAMES
 from trifuse._pyscf_export import write_dump, write_lambda_dump, write_left_dump
 
@@ -49,6 +49,7 @@ ROHF_CH2 = (-0.0005719993142524797, -0.0005578275901107919, -0.00077629397293720
 TOLERANCE = 1e-9
 
 
+@shared
 def amplitudes(name, spin=0, basis="6-31g", **options):
     kind = scf.UHF if spin else scf.RHF
     return solved(pyscf.cc.CCSD(mean_field(kind, ATOMS[name], basis, spin=spin, unit="bohr"), **options))
@@ -91,6 +92,7 @@ def in_semicanonical_orbitals(cc):
     return new
 
 
+@shared
 def fitted(name, spin):
     """A density-fitted CCSD of a molecule."""
     kind = scf.UHF if spin else scf.RHF
@@ -266,6 +268,7 @@ class Objects(Case):
 
     def test_orbitals_that_are_not_canonical(self):
         mf = mean_field(scf.RHF, ATOMS["h2o"], unit="bohr")
+        mf.mo_coeff = mf.mo_coeff.copy()
         for first, last in ((1, 5), (5, 13)):
             mixed = np.linalg.qr(np.cos(np.arange((last - first)**2.0)).reshape(last - first, -1) + np.eye(last - first))[0]
             mf.mo_coeff[:, first:last] = mf.mo_coeff[:, first:last] @ mixed
