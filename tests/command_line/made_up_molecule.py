@@ -3,6 +3,7 @@
 The bundled dumps are done before anybody could interrupt them, and their orbital energies are those of sound molecules.
 """
 
+import functools
 import random
 import struct
 from array import array
@@ -78,25 +79,26 @@ class MadeUpMolecule:
 
     def write(self, folder, name="c"):
         """Returns the prefix of the files."""
-        folder.mkdir(exist_ok=True)
-        FOLDERS_OF_MADE_UP_MOLECULES.add(str(folder.parent))
+        return write_files(folder, name, self.files())
+
+    def files(self):
+        """{end of the name: content}"""
         o, v = range(self.occupied), range(self.virtual)
-        self._write_tensor(folder / f"{name}.f1int.000000", self._fock())
-        self._write_tensor(folder / f"{name}.t1amp.000000", (self.t1[a, i] for a in v for i in o))
         same = (self.t2[i, j, a, b] - self.t2[j, i, a, b] for a in v for b in v for i in o for j in o)
         mixed = (self.t2[i, j, a, b] for a in v for b in v for i in o for j in o)
-        self._write_tensor(folder / f"{name}.t2amp.000000", same, mixed)
         # The first index is the fastest here. Integrals that no triples need are left zero.
         zeros = array("d", [0.0])
-        self._write_tensor(folder / f"{name}.v2int.000000",
-                           zeros * self.occupied**4,
-                           (self.vooo[a, i, j, k] for k in o for j in o for i in o for a in v),
-                           (self.vovo[a, i, b, j] for j in o for b in v for i in o for a in v),
-                           zeros * (self.occupied**2 * self.virtual**2),
-                           (self.vvvo[b, c, a, i] for i in o for a in v for c in v for b in v),
-                           zeros * self.virtual**4)
-        (folder / f"{name}.out").write_text(self._output())
-        return folder / name
+        return {"f1int.000000": self._tensor(self._fock()),
+                "t1amp.000000": self._tensor(self.t1[a, i] for a in v for i in o),
+                "t2amp.000000": self._tensor(same, mixed),
+                "v2int.000000": self._tensor(
+                    zeros * self.occupied**4,
+                    (self.vooo[a, i, j, k] for k in o for j in o for i in o for a in v),
+                    (self.vovo[a, i, b, j] for j in o for b in v for i in o for a in v),
+                    zeros * (self.occupied**2 * self.virtual**2),
+                    (self.vvvo[b, c, a, i] for i in o for a in v for c in v for b in v),
+                    zeros * self.virtual**4),
+                "out": self._output().encode()}
 
     def _fock(self):
         """Blocks (occupied|occupied), (occupied|virtual), (virtual|occupied), (virtual|virtual)."""
@@ -108,11 +110,11 @@ class MadeUpMolecule:
             yield from (0.0 for _ in range(after))
 
     @staticmethod
-    def _write_tensor(path, *blocks):
+    def _tensor(*blocks):
         values = array("d")
         for block in blocks:
             values.extend(block)
-        path.write_bytes(struct.pack("<qq", 1, len(values)) + values.tobytes())
+        return struct.pack("<qq", 1, len(values)) + values.tobytes()
 
     def _output(self):
         """The lines of NWChem's output that describe the files."""
@@ -140,3 +142,21 @@ class MadeUpMolecule:
             offset += size
         lines.append(f"\n CCSD correlation energy / hartree =  {self.correlation_energy():.15f}")
         return "\n".join(lines) + "\n"
+
+
+def write_files(folder, name, files):
+    folder.mkdir(exist_ok=True)
+    FOLDERS_OF_MADE_UP_MOLECULES.add(str(folder.parent))
+    for end, content in files.items():
+        (folder / f"{name}.{end}").write_bytes(content)
+    return folder / name
+
+
+@functools.lru_cache(maxsize=None)
+def _files(occupied, virtual):
+    return MadeUpMolecule(occupied, virtual).files()
+
+
+def write_made_up_molecule(folder, occupied, virtual):
+    """Returns the prefix of the files of a MadeUpMolecule, whose numbers are made once: that takes up to a second."""
+    return write_files(folder, "c", _files(occupied, virtual))

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from made_up_molecule import HALF_A_SECOND, MadeUpMolecule
+from made_up_molecule import HALF_A_SECOND, MadeUpMolecule, write_made_up_molecule
 from trifuse_program import (DATA, Outcome, ProgramTest, TIME_LIMIT, checked, command, energies_as_text, environment, read_report,
                              trifuse, trifuse_as_nobody, trifuse_under_file_limit)
 
@@ -42,7 +42,7 @@ class JournalTest(ProgramTest):
 
     def setUp(self):
         super().setUp()
-        self.source = MadeUpMolecule(**HALF_A_SECOND).write(self.folder / "molecule")
+        self.source = write_made_up_molecule(self.folder / "molecule", **HALF_A_SECOND)
         self.journal = self.folder / "journal"
         self.report = self.folder / "report.json"
         self.random = random.Random(self.id())

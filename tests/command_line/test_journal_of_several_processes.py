@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from launched_run import LaunchedRun
-from made_up_molecule import HALF_A_SECOND, MadeUpMolecule
+from made_up_molecule import HALF_A_SECOND, write_made_up_molecule
 from trifuse_program import (REFUSAL_TIME_LIMIT, TIME_LIMIT, command, energies_as_text, environment, mpirun, read_report, trifuse)
 
 HEADER_BYTES = 72
@@ -24,7 +24,7 @@ class Journal(LaunchedRun):
 
     def setUp(self):
         super().setUp()
-        self.source = MadeUpMolecule(**HALF_A_SECOND).write(self.folder / "molecule")
+        self.source = write_made_up_molecule(self.folder / "molecule", **HALF_A_SECOND)
         self.journal, self.report = self.folder / "journal", self.folder / "report.json"
         self.random = random.Random(self.id())
         self.options = (self.source, "--omega2", "0,0.1", "--form", "spin-orbital", "--tile-size", 2, "--executor", "reference",

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import unittest
 
-from made_up_molecule import HALF_A_SECOND, MadeUpMolecule
+from made_up_molecule import HALF_A_SECOND, write_made_up_molecule
 from trifuse_program import (DATA, Outcome, ProgramTest, command, environment, pairs, read_report, trifuse, trifuse_as_nobody,
                              trifuse_under_file_limit)
 
@@ -220,7 +220,7 @@ class Writing(OutputTest):
     def write_while_a_run_computes(self, content, *more):
         """The outcome of a run during which another file takes the name of its report, and that file."""
         report = self.folder / "report.json"
-        source = MadeUpMolecule(**HALF_A_SECOND).write(self.folder / "molecule")
+        source = write_made_up_molecule(self.folder / "molecule", **HALF_A_SECOND)
         line = command("run", source, "--form", "spin-orbital", "--tile-size", 2, "--executor", "reference", "--json", report, *more)
         process = subprocess.Popen(line, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
