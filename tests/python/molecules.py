@@ -6,10 +6,7 @@ from collections.abc import Hashable
 import h5py
 import numpy as np
 import pyscf.cc
-from pyscf import gto, lib, scf
-
-# For molecules of this size, threads that fetch the next integrals in advance take a tenth of the time of the tests.
-lib.misc.ASYNC_IO = False
+from pyscf import gto, scf
 
 WATER = "O 0 0 0; H 0 0.757 0.587; H 0 -0.757 0.587"
 HYDROXYL = "O 0 0 0; H 0 0 0.97"
