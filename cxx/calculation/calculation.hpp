@@ -169,8 +169,8 @@ class Calculation {
 
   /// Makes an executor and reads its operands, for callers that execute tasks themselves. `run` does not need it.
   std::unique_ptr<Executor> make_executor() const;
-  /// Computes the energies. Collective if there are several ranks. All ranks get the same result, except the times and
-  /// the report of their own GPUs.
+  /// Computes the energies. Collective if there are several ranks. All ranks get the same result, except the times,
+  /// the report of their own GPUs, and the derivatives, see CalculationOptions::wants_derivatives.
   ///
   /// `stop`: the run ends soon after it becomes true; null: never. `progress`: called after each task, by one thread at
   /// a time; may be empty. `warn`: called at once with each sentence that goes to `CalculationResult::warnings`; may be

@@ -236,9 +236,11 @@ void Run::make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, Calc
   executor_ = nullptr;
   failed_executor_ = nullptr;
   panels_ = nullptr;
-  if (!state_.options.wants_derivatives) sums = {};  // another rank may need the memory
   run_collectively(communicator_, [&] {
-    if (!state_.options.wants_derivatives) return;
+    if (!state_.options.wants_derivatives) {
+      sums = {};  // another rank may need the memory
+      return;
+    }
     result.derivatives = make_derivatives(state_.problem, *layout_, std::move(sums), state_.memory.threads);
     const double error = check_derivatives(state_.problem, *layout_, result.derivatives, result.energies.front().total,
                                            state_.options.precision, state_.memory.threads);
