@@ -9,10 +9,6 @@ LARGE = ("--occupied", 20, "--virtual", 200)
 
 
 class DerivativesTest(PlanTest):
-    def predictions(self, of, *arguments):
-        """Of a run without derivatives and of one with them."""
-        return (self.plan(*arguments, *derivatives)[0]["prediction"] for derivatives in ((), ("--derivatives-of", of)))
-
     def test_sums_take_memory(self):
         for gpus in (0, 1):
             energy, text = self.plan(*SIZES, "--gpus", gpus)
@@ -38,7 +34,8 @@ class DerivativesTest(PlanTest):
     def test_tasks_take_longer(self):
         for gpus, of, precision, times in ((0, "all", "double", 2.9), (1, "all", "double", 3.4), (1, "t", "double", 2.9),
                                            (1, "all", "mixed", 3.6), (1, "t", "mixed", 3.2)):
-            energy, whole = self.predictions(of, *LARGE, "--gpus", gpus, "--precision", precision)
+            job = (*LARGE, "--gpus", gpus, "--precision", precision)
+            energy, whole = (self.plan(*job, *derivatives)[0]["prediction"] for derivatives in ((), ("--derivatives-of", of)))
             self.assertAlmostEqual(whole["seconds_of"]["tasks"] / energy["seconds_of"]["tasks"], times, delta=0.05)
             if gpus:  # with derivatives, mixed precision has panels in two formats, except those of (ia|jb)
                 panels = [each["memory"]["gpu"]["all_panels"] for each in (energy, whole)]
