@@ -29,6 +29,8 @@ function(trifuse_compile_options target)
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:${warnings};-Wpedantic;${error}>"
     "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_warnings};${cuda_error}>")
+  # No code reads the flags of floating-point exceptions. A compiler that must keep them cannot use vectors in loops with a condition.
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-trapping-math>")
   if(TRIFUSE_SANITIZE)
     string(REPLACE "+" "," sanitizers "${TRIFUSE_SANITIZE}")
     set(options -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)

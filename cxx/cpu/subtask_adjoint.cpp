@@ -145,7 +145,7 @@ void SubtaskAdjoint::return_to_source(const FinishedSubtask& subtask, const Equi
 }
 
 void SubtaskAdjoint::multiply(const FinishedSubtask& subtask, const Product& product, Side side, TaskSums& sums) {
-  const std::optional<OrderedProduct> found = subtask.products.find(product, side);
+  const std::optional<OrderedProduct> found = subtask.products.find_in_order(product, side);
   if (!found) return;
   const auto& targets = side == Side::left ? subtask.left : subtask.right;
   bool assign = true;

@@ -42,18 +42,12 @@ std::optional<OrderedProduct> SubtaskProducts::find(const Product& product, Side
     found.indices = {4, 3, 5, 0, 2, 1};
     if (found.reversed) std::swap(found.indices[0], found.indices[1]);
   }
-  const double* right = found.right.data;
-  std::int64_t right_stride = found.right.stride;
-  if (found.reversed) {
-    right = reverse_right(product, found.right, contracted);
-    right_stride = contracted;
-  }
   found.m = rows(product.left);
   found.n = rows(product.right);
   found.a = found.left.data;
   found.a_stride = found.left.stride;
-  found.b = right;
-  found.b_stride = right_stride;
+  found.b = found.right.data;
+  found.b_stride = found.right.stride;
   if (!found.left_is_a) {
     std::swap(found.m, found.n);
     std::swap(found.a, found.b);
@@ -62,18 +56,22 @@ std::optional<OrderedProduct> SubtaskProducts::find(const Product& product, Side
   return found;
 }
 
-/// Copies a right panel [h3,p2,p3,x] to [h3,p3,p2,x] without gaps between its rows. x is the contracted index.
-const double* SubtaskProducts::reverse_right(const Product& product, const Panel& right, std::int64_t contracted) {
+std::optional<OrderedProduct> SubtaskProducts::find_in_order(const Product& product, Side side) {
+  std::optional<OrderedProduct> found = find(product, side);
+  if (!found || !found->reversed) return found;
+  // Copies a right panel [h3,p2,p3,x] to [h3,p3,p2,x] without gaps between its rows. x is the contracted index.
   const std::int64_t np = space_[product.right[0]].size, npp = space_[product.right[1]].size,
                      nh = space_[product.right[2]].size;
   double* to = reordered_.data();
   for (std::int64_t h = 0; h < nh; ++h)
     for (std::int64_t pp = 0; pp < npp; ++pp)
-      for (std::int64_t p = 0; p < np; ++p, to += contracted) {
-        std::memcpy(to, right.data + (pp + npp * (p + np * h)) * right.stride,
-                    static_cast<std::size_t>(contracted) * sizeof(double));
+      for (std::int64_t p = 0; p < np; ++p, to += found->contracted) {
+        std::memcpy(to, found->a + (pp + npp * (p + np * h)) * found->a_stride,
+                    static_cast<std::size_t>(found->contracted) * sizeof(double));
       }
-  return reordered_.data();
+  found->a = reordered_.data();
+  found->a_stride = found->contracted;
+  return found;
 }
 
 }

@@ -4,16 +4,12 @@
 #include <cstring>
 #include <utility>
 
-#include "cxx/base/blas.hpp"
 #include "cxx/cpu/quotient_kernel.hpp"
 #include "tce_tiles/tiles/tile_sizes.hpp"
 
 namespace trifuse {
 
 namespace {
-
-/// Number of elements of a product that stay in the cache of a core until they are added to targets.
-constexpr std::int64_t doubles_of_part = 65536;
 
 /// Returns the size of one target, doubles.
 std::size_t target_doubles(const TileSpace& space) {
@@ -57,7 +53,7 @@ SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels, P
 std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
   const auto targets = static_cast<std::int64_t>(target_doubles(tiles)) * (problem.targets() + 1);
   const bool adjoint = problem.derivatives != Derivatives::none;
-  return targets + SubtaskProducts::scratch_doubles(problem, tiles) +
+  return targets + SubtaskProducts::scratch_doubles(problem, tiles) + PanelProduct::scratch_doubles +
          (adjoint ? SubtaskAdjoint::scratch_doubles(problem, tiles) : 0);
 }
 
@@ -136,18 +132,23 @@ double* SubtaskWorker::target(int t, Side side) {
 
 void SubtaskWorker::build_targets(Side side) {
   written_.fill(false);
-  for (const Product& product : contractions_.products) multiply(product, side);
+  // Products that go to a target once come first, because they may overwrite it.
+  const auto shares_target = [](const Product& product) {
+    const auto& all = product.destinations;
+    return std::any_of(all.begin(), all.end(), [&](const Destination& one) {
+      return std::count_if(all.begin(), all.end(), [&](const Destination& x) { return x.target == one.target; }) > 1;
+    });
+  };
+  for (const bool sharing : {false, true}) {
+    for (const Product& product : contractions_.products) {
+      if (shares_target(product) == sharing) multiply(product, side);
+    }
+  }
   for (int t = 0; t < contractions_.targets; ++t) {
     // If spin or symmetry forbid all products of a target, D is zero, but S may not be zero.
     if (!written_[static_cast<std::size_t>(t)]) std::fill_n(target(t, side), rows_ * stride_[1], 0.0);
   }
   for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
-}
-
-void SubtaskWorker::multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
-                                    const double* b, std::int64_t ldb, double* c) {
-  if (precision_ == Precision::mixed) return split_product_.multiply(m, n, k, a, lda, b, ldb, c);
-  multiply_transposed(m, n, k, a, lda, b, ldb, c);
 }
 
 void SubtaskWorker::round_target(double* target) {
@@ -159,48 +160,63 @@ void SubtaskWorker::round_target(double* target) {
   }
 }
 
-bool SubtaskWorker::may_add_parts(const Product& product) const {
-  std::array<int, 6> destinations{};
-  return precision_ == Precision::fp64 &&
-         std::all_of(product.destinations.begin(), product.destinations.end(), [&](const Destination& x) {
-           const auto at = static_cast<std::size_t>(x.target);
-           return ++destinations[at] == 1 || written_[at];
-         });
-}
-
 void SubtaskWorker::multiply(const Product& product, Side side) {
+  if (precision_ == Precision::mixed) return multiply_mixed(product, side);
   const std::optional<OrderedProduct> found = products_.find(product, side);
   if (!found) return;
-  const auto [m, n, k] = std::array{found->m, found->n, found->contracted};
-  operations_ += 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  // A part is one value or more of the slowest index of the larger panel.
-  const bool of_b = n > m;
-  const std::size_t slow = of_b ? 5 : 2;
-  const std::int64_t count = found->in_order(product.destinations.front(), extent_)[slow];
-  const std::int64_t step =
-      may_add_parts(product) ? std::clamp<std::int64_t>(doubles_of_part * count / (m * n), 1, count) : count;
-  for (std::int64_t begin = 0; begin < count; begin += step) {
-    const std::int64_t values = std::min(step, count - begin);
-    const std::int64_t first = (of_b ? n : m) / count * begin, rows = (of_b ? n : m) / count * values;
-    if (of_b) {
-      multiply_panels(m, rows, k, found->a, found->a_stride, found->b + first * found->b_stride, found->b_stride,
-                      product_.data());
-    } else {
-      multiply_panels(rows, n, k, found->a + first * found->a_stride, found->a_stride, found->b, found->b_stride,
-                      product_.data());
-    }
-    for (const Destination& destination : product.destinations) {
-      Six extent = found->in_order(destination, extent_);
-      extent[slow] = values;
-      const Six to = found->in_order(destination, stride_);
-      bool& written = written_[static_cast<std::size_t>(destination.target)];
-      double* const whole = target(destination.target, side);
-      if (to[0] != 1 && !written && begin == 0) clear_padding(whole);
-      put_into_target(product_.data(), extent, dense_strides(extent), to, destination.sign, !written,
-                      whole + begin * to[slow]);
-      if (precision_ == Precision::mixed) round_target(whole);
-      if (begin + values == count) written = true;
-    }
+  count_operations(*found);
+  const Six extent = found->in_order(product.destinations.front(), extent_);
+  const ProductRows a = found->rows_of_a(extent), b = found->rows_of_b(extent);
+  const auto c_is_fastest = [&](const Destination& x) { return found->in_order(x, stride_)[0] == 1; };
+  if (!std::all_of(product.destinations.begin(), product.destinations.end(), c_is_fastest)) {
+    Six padded = extent;
+    padded[0] = row_length(extent[0]);
+    const ProductTarget whole{product_.data(), dense_strides(padded), 1.0, true};
+    panel_product_.add(a, b, found->contracted, {&whole, 1});
+    return add_to_targets(product, side, *found, whole.step);
+  }
+  product_targets_.clear();
+  for (const Destination& destination : product.destinations) {
+    bool& written = written_[static_cast<std::size_t>(destination.target)];
+    product_targets_.push_back({target(destination.target, side), found->in_order(destination, stride_),
+                                static_cast<double>(destination.sign), !written});
+    written = true;
+  }
+  // Each tile of the product is added to all of them, so none may overwrite what another one has added.
+  for (ProductTarget& one : product_targets_) {
+    const auto same = [&](const ProductTarget& other) { return other.data == one.data; };
+    if (!one.assign || std::count_if(product_targets_.begin(), product_targets_.end(), same) == 1) continue;
+    std::fill_n(one.data, rows_ * stride_[1], 0.0);
+    one.assign = false;
+  }
+  panel_product_.add(a, b, found->contracted, product_targets_);
+}
+
+void SubtaskWorker::multiply_mixed(const Product& product, Side side) {
+  const std::optional<OrderedProduct> found = products_.find_in_order(product, side);
+  if (!found) return;
+  count_operations(*found);
+  split_product_.multiply(found->m, found->n, found->contracted, found->a, found->a_stride, found->b, found->b_stride,
+                          product_.data());
+  add_to_targets(product, side, *found, dense_strides(found->in_order(product.destinations.front(), extent_)));
+}
+
+void SubtaskWorker::count_operations(const OrderedProduct& found) {
+  operations_ +=
+      2.0 * static_cast<double>(found.m) * static_cast<double>(found.n) * static_cast<double>(found.contracted);
+}
+
+void SubtaskWorker::add_to_targets(const Product& product, Side side, const OrderedProduct& found,
+                                   const Six& in_product) {
+  for (const Destination& destination : product.destinations) {
+    const Six step = found.in_order(destination, stride_);
+    bool& written = written_[static_cast<std::size_t>(destination.target)];
+    double* const whole = target(destination.target, side);
+    if (step[0] != 1 && !written) clear_padding(whole);
+    put_into_target(product_.data(), found.in_order(destination, extent_), in_product, step, destination.sign, !written,
+                    whole);
+    if (precision_ == Precision::mixed) round_target(whole);
+    written = true;
   }
 }
 

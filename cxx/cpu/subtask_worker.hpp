@@ -9,6 +9,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/cpu/energy_kernel.hpp"
+#include "cxx/cpu/panel_product.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/cpu/split_product.hpp"
 #include "cxx/cpu/subtask_adjoint.hpp"
@@ -21,7 +22,7 @@
 namespace trifuse {
 
 /// Computes subtasks on one thread and owns the scratch memory for them. A subtask is a part of a task that fits into
-/// the cache of a core. BLAS computes the matrix products, `scatter` adds them to the targets, `sum_energies` sums the
+/// the cache of a core. PanelProduct computes the matrix products and adds them to the targets, `sum_energies` sums the
 /// energies.
 class SubtaskWorker {
  public:
@@ -49,16 +50,15 @@ class SubtaskWorker {
   double* target(int t, Side side);
   /// Computes all targets of a side.
   void build_targets(Side side);
-  /// Computes c[n,m] = sum_x a[m,x] b[n,x], see `multiply_transposed`.
-  void multiply_panels(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
-                       const double* b, std::int64_t ldb, double* c);
   /// Rounds a target to the format of the sums in the GPU kernels of mixed precision.
   void round_target(double* target);
-  /// Returns true if parts of a product may be added to its targets before the others are computed. They may not if
-  /// several destinations write the same target first, or if products are emulated, which scales whole panels.
-  bool may_add_parts(const Product& product) const;
-  /// Computes a product and adds it to its targets, in parts that stay in the cache of a core.
+  /// Computes a product and adds it to its targets.
   void multiply(const Product& product, Side side);
+  /// The same in mixed precision, which scales whole panels.
+  void multiply_mixed(const Product& product, Side side);
+  void count_operations(const OrderedProduct& found);
+  /// Adds `product_` to the targets of a product. `in_product`: its strides, in the order of `found.indices`.
+  void add_to_targets(const Product& product, Side side, const OrderedProduct& found, const Six& in_product);
   /// Makes the elements behind the ends of a target's rows zero.
   void clear_padding(double* target);
   void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
@@ -81,6 +81,8 @@ class SubtaskWorker {
   Six extent_{}, stride_{};  ///< extents and strides of a, b, c, i, j, k in a target
   std::int64_t rows_ = 0;    ///< number of rows of c in a target
   std::array<bool, 6> written_{};
+  PanelProduct panel_product_;
+  std::vector<ProductTarget> product_targets_;
   SplitProduct split_product_;
   std::optional<SubtaskAdjoint> adjoint_;  ///< nullopt: no derivatives
   double operations_ = 0.0;

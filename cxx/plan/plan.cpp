@@ -89,7 +89,7 @@ TileSizes cpu_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
 TileSizes gpu_tile_sizes(const TileSpace& tiles) {
   TileSizes best{0, 32};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t size = 12; size <= 24; size += cuda_granule) {
+  for (std::int64_t size = 12; size <= 24; size += tile_granule) {
     std::int64_t count = 0;
     for (const OrbitalRange& range : tiles.ranges()) {
       if (space_of(range.orbital_class) == Space::hole) count += (range.size + size - 1) / size;
@@ -106,12 +106,12 @@ TileSizes gpu_tile_sizes(const TileSpace& tiles) {
 Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
                       std::optional<std::int64_t> size) {
   if (size) return {{*size, *size}, for_gpus};
-  return {for_gpus ? gpu_tile_sizes(orbitals) : cpu_tile_sizes(orbitals, formulation), for_gpus};
+  return {for_gpus ? gpu_tile_sizes(orbitals) : cpu_tile_sizes(orbitals, formulation), true};
 }
 
 TileSpace retile(const TileSpace& orbitals, const Tiling& tiling) {
   const auto [sizes, aligned] = tiling;
-  return aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, cuda_granule)
+  return aligned ? orbitals.retiled_aligned(sizes.holes, sizes.particles, tile_granule)
                  : orbitals.retiled(sizes.holes, sizes.particles);
 }
 

@@ -41,19 +41,20 @@ void require_listable(const TileSpace& tiles, SpinFormulation formulation, doubl
 /// How orbitals are divided into tiles. The tiling determines the tasks.
 struct Tiling {
   TileSizes sizes;       ///< largest number of orbitals in a tile of holes and in a tile of particles
-  bool aligned = false;  ///< true: by `TileSpace::retiled_aligned` with `cuda_granule`; false: by `TileSpace::retiled`
+  bool aligned = false;  ///< true: by `TileSpace::retiled_aligned` with `tile_granule`; false: by `TileSpace::retiled`
   bool operator==(const Tiling&) const = default;
 };
 
-/// GPU kernels work in steps of this many orbitals. An aligned tiling rounds larger tile sizes down to a multiple.
-inline constexpr std::int64_t cuda_granule = 4;
+/// Kernels work in steps of this many orbitals. An aligned tiling rounds larger tile sizes down to a multiple, and only
+/// the last tile of an orbital range has another size.
+inline constexpr std::int64_t tile_granule = 4;
 
 /// Returns the tiling of a run on GPUs or on CPU cores. `size`: the tile size that the user chose; nullopt: default
-/// sizes.
+/// sizes. All are aligned but a size that the user chose for CPU cores.
 ///
 /// On CPU cores, default tiles are small enough for load balance and for a journal, and if possible large enough for at
 /// most about 500000 tasks. On GPUs, tiles need not be small for load balance, because kernels divide tasks further.
-/// Their size is 32 for particles. For holes it is the smallest multiple of `cuda_granule` in 12..24 that gives the
+/// Their size is 32 for particles. For holes it is the smallest multiple of `tile_granule` in 12..24 that gives the
 /// least number of hole tiles, so that few tiles are nearly empty.
 Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
                       std::optional<std::int64_t> size = {});

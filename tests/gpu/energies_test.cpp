@@ -154,7 +154,7 @@ TEST_F(CudaExecutorOnGpu, AgreesWithTheCpuForLargerClosedShells) {
     SCOPED_TRACE(std::to_string(holes) + " and " + std::to_string(particles));
     expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled(holes, particles));
   }
-  expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled_aligned(8, 32, cuda_granule));
+  expect_energies_of_the_cpu(adapted.problem, adapted.right->tiles().retiled_aligned(8, 32, tile_granule));
   const OwnedProblem orbital(closed_shell(6, 21, 2), SpinFormulation::spin_orbital);
   expect_energies_of_the_cpu(orbital.problem, orbital.right->tiles().retiled(6, 21));
   expect_energies_of_the_cpu(orbital.problem, orbital.right->tiles().retiled(3, 8));

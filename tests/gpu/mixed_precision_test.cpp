@@ -66,7 +66,7 @@ TEST_F(MixedPrecision, AgreesWithTheCpuForLargerMolecules) {
     SCOPED_TRACE(std::to_string(holes) + " and " + std::to_string(particles));
     expect_cpu_energies_in_mixed_precision(adapted.problem, adapted.right->tiles().retiled(holes, particles));
   }
-  expect_cpu_energies_in_mixed_precision(adapted.problem, adapted.right->tiles().retiled_aligned(8, 32, cuda_granule));
+  expect_cpu_energies_in_mixed_precision(adapted.problem, adapted.right->tiles().retiled_aligned(8, 32, tile_granule));
   const OwnedProblem orbital(closed_shell(6, 21, 2), SpinFormulation::spin_orbital);
   expect_cpu_energies_in_mixed_precision(orbital.problem, orbital.right->tiles().retiled(6, 21));
   OwnedProblem open(open_shell(Reference::uhf, {8, 6, 22, 25}, 4), SpinFormulation::spin_orbital, true);

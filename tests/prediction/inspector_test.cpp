@@ -34,7 +34,7 @@ std::vector<Inspected> examples() {
   for (const SpinFormulation formulation : {SpinFormulation::spin_orbital, SpinFormulation::spin_adapted}) {
     for (const int irreps : {1, 4}) {
       const auto molecule = make_synthetic_source(closed_shell(9, 22, irreps));
-      all.emplace_back(molecule->tiles().retiled_aligned(4, 8, cuda_granule), formulation);
+      all.emplace_back(molecule->tiles().retiled_aligned(4, 8, tile_granule), formulation);
     }
   }
   return all;
@@ -75,7 +75,7 @@ TEST(Inspection, ListsThePanelsOfEachTaskOnce) {
 TEST(Inspection, KnowsTheBytesThatTheHostHas) {
   // One tile of each kind: no panel is read in two orders, and tasks read all panels.
   const auto molecule = make_synthetic_source(closed_shell(6, 14, 1));
-  const Inspected one(molecule->tiles().retiled_aligned(8, 16, cuda_granule), SpinFormulation::spin_adapted);
+  const Inspected one(molecule->tiles().retiled_aligned(8, 16, tile_granule), SpinFormulation::spin_adapted);
   ASSERT_EQ(one.plan.tasks.size(), 1u);
   double host = 0.0;
   std::set<double> sizes;
@@ -93,7 +93,7 @@ TEST(Inspection, KnowsTheSlabsOfMadePanels) {
       const auto stored = make_synthetic_source(molecule);
       molecule.auxiliary = 30;
       const auto factors = make_synthetic_source(molecule);
-      const TileSpace tiles = factors->tiles().retiled_aligned(4, 8, cuda_granule);
+      const TileSpace tiles = factors->tiles().retiled_aligned(4, 8, tile_granule);
       Problem with = Inspected::of(formulation), without = with;
       with.right = factors.get();
       without.right = stored.get();
@@ -175,7 +175,7 @@ TEST(Inspection, FollowsTheFormatOfTheOperands) {
   constexpr std::array<gpu::Shape, 1> in_doubles = {gpu::shape_of<gpu::FmaIn<gpu::Fp64>>()},
                                       in_floats = {gpu::shape_of<gpu::FmaIn<gpu::Fp32>>()};
   const auto molecule = make_synthetic_source(closed_shell(9, 22, 4));
-  const TileSpace tiles = molecule->tiles().retiled_aligned(4, 8, cuda_granule);
+  const TileSpace tiles = molecule->tiles().retiled_aligned(4, 8, tile_granule);
   const Inspected doubles(tiles, SpinFormulation::spin_adapted, in_doubles),
       floats(tiles, SpinFormulation::spin_adapted, in_floats);
   ASSERT_EQ(floats.inspection.panel_count(), doubles.inspection.panel_count());

@@ -21,7 +21,7 @@ class Simulated : public ::testing::Test {
  protected:
   Simulated()
       : molecule_(make_synthetic_source(closed_shell(40, 200))),
-        plan_(make_plan(molecule_->tiles().retiled_aligned(8, 16, cuda_granule), formulation)),
+        plan_(make_plan(molecule_->tiles().retiled_aligned(8, 16, tile_granule), formulation)),
         inspection_(plan_, problem()),
         machine_(machine_model("h200")) {
     for (std::size_t t = 0; t < inspection_.tasks(); ++t) {

@@ -108,7 +108,7 @@ TEST_P(SentInOrder, BlocksSendFarLess) {
   Problem problem;
   problem.right = source.get();
   problem.formulation = SpinFormulation::spin_adapted;
-  const Plan plan = make_plan(source->tiles().retiled_aligned(20, 32, cuda_granule), problem.formulation);
+  const Plan plan = make_plan(source->tiles().retiled_aligned(20, 32, tile_granule), problem.formulation);
   const Inspection inspection(plan, problem);
   const gpu::PanelDemand demand = gpu::panel_demand(problem, plan.tiles, inspection.shape().format);
   const double all = inspection.all_bytes_on_device();

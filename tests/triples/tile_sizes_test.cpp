@@ -22,7 +22,7 @@ TileSpace closed_shell_of(const std::vector<std::int64_t>& occupied) {
 std::int64_t hole_size(const std::vector<std::int64_t>& occupied) {
   const TileSizes sizes = default_tiling(closed_shell_of(occupied), SpinFormulation::spin_adapted, true).sizes;
   EXPECT_EQ(sizes.particles, 32);
-  EXPECT_EQ(sizes.holes % cuda_granule, 0);
+  EXPECT_EQ(sizes.holes % tile_granule, 0);
   return sizes.holes;
 }
 

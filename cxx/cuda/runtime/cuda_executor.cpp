@@ -29,7 +29,7 @@ namespace trifuse {
 namespace gpu {
 namespace {
 
-static_assert(cuda_granule == hole_group_size, "plans for GPUs cut orbital tiles at multiples of a hole group");
+static_assert(tile_granule == hole_group_size, "plans for GPUs cut orbital tiles at multiples of a hole group");
 
 }
 }

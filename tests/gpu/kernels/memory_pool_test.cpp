@@ -138,9 +138,14 @@ TEST_F(KeptMemory, IsFlatOverManyRunsOfTheSameBits) {
     energies.push_back(Calculation(*source, nullptr, options).run().energies.front().total.e_paren_t);
   }
   EXPECT_EQ(std::count(energies.begin(), energies.end(), energies.front()), std::ssize(energies));
-  const std::int64_t after_twenty = free_for_others();
-  for (int round = 0; round < 200; ++round) static_cast<void>(Calculation(*source, nullptr, options).run());
-  EXPECT_GE(free_for_others(), after_twenty - 4 * mebibyte) << "memory is flat";
+  // Another process may take memory of the GPU meanwhile. A leak would take some in every series of runs.
+  bool flat = false;
+  for (int series = 0; series < 3 && !flat; ++series) {
+    const std::int64_t before = free_for_others();
+    for (int round = 0; round < 200; ++round) static_cast<void>(Calculation(*source, nullptr, options).run());
+    flat = free_for_others() >= before - 4 * mebibyte;
+  }
+  EXPECT_TRUE(flat) << "each series of 200 runs took more than 4 MiB of the GPU";
 }
 
 }
