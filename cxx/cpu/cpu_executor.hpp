@@ -13,8 +13,7 @@
 namespace trifuse {
 
 /// Sizes of the largest tiles of a subtask of the CPU executor, in orbitals. A target of 4^3 16^3 elements takes 2 MiB
-/// and stays in the cache. Its matrix products, 256 by 1024, are large enough for BLAS. A task of larger tiles is
-/// divided into subtasks.
+/// and stays in the cache. Rows of 16 particles are full vectors. A task of larger tiles is divided into subtasks.
 struct CpuTiles {
   std::int64_t holes = 4;
   std::int64_t particles = 16;
@@ -23,7 +22,7 @@ struct CpuTiles {
 /// Returns the tiles of panels for CPU executors: `tiles`, divided further if they are larger than `limits`.
 TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits = {});
 
-/// Makes an executor that computes on CPU cores, with matrix products by BLAS and one task per thread. `tiles`: tile
+/// Makes an executor that computes on CPU cores, one task per thread. `tiles`: tile
 /// space of the tasks. This function reads all operands from the sources of `problem` and throws what they throw.
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
 

@@ -10,6 +10,8 @@ namespace {
 
 /// Lanes of the longest strip, and values of x in a block.
 constexpr std::int64_t longest_strip = 16, longest_block = 192;
+/// Doubles of packed strips, which stay in the cache of the second level.
+constexpr std::int64_t most_packed = 32768;
 
 using Strip = PanelProduct::Strip;
 
@@ -213,8 +215,13 @@ std::span<const int> PanelProduct::vector_widths() {
   return all.subspan(2);
 }
 
-PanelProduct::PanelProduct(int vector_width)
-    : vector_width_(vector_width), packed_(static_cast<std::size_t>(scratch_doubles)) {}
+std::int64_t PanelProduct::scratch_doubles(std::int64_t rows, std::int64_t row, std::int64_t contracted) {
+  const std::int64_t strips = rows * ((row + longest_strip - 1) / longest_strip);
+  return std::min(most_packed, strips * longest_strip * std::clamp<std::int64_t>(contracted, 1, longest_block));
+}
+
+PanelProduct::PanelProduct(std::int64_t scratch, int vector_width)
+    : vector_width_(vector_width), packed_(static_cast<std::size_t>(scratch)) {}
 
 void PanelProduct::add(const ProductRows& a, const ProductRows& b, std::int64_t contracted,
                        std::span<const ProductTarget> targets) {
@@ -239,8 +246,8 @@ void PanelProduct::add(const ProductRows& a, const ProductRows& b, std::int64_t 
   const std::int64_t blocks = std::max<std::int64_t>(1, (contracted + longest_block - 1) / longest_block);
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = block * contracted / blocks, length = (block + 1) * contracted / blocks - begin;
-    const auto together =
-        static_cast<std::size_t>(scratch_doubles / (longest_strip * std::max<std::int64_t>(1, length)));
+    const std::size_t together =
+        packed_.size() / static_cast<std::size_t>(longest_strip * std::max<std::int64_t>(1, length));
     for (std::size_t first = 0; first < strips_.size(); first += together) {
       const std::span<const Strip> some = std::span(strips_).subspan(first, std::min(together, strips_.size() - first));
       for (std::size_t n = 0; n < some.size(); ++n)

@@ -53,12 +53,14 @@ class PanelProduct {
 
   /// Returns the widths of vectors that this processor has, bits, the widest first. Code for 128 is always there.
   static std::span<const int> vector_widths();
-  explicit PanelProduct(int vector_width = vector_widths().front());
+  /// `scratch`: see scratch_doubles().
+  explicit PanelProduct(std::int64_t scratch, int vector_width = vector_widths().front());
   /// Computes target[b's rows, a's rows] += sign * sum_x a[row, x] b[row, x] for all targets. `contracted`: extent of
   /// x. A target that is overwritten must not overlap others.
   void add(const ProductRows& a, const ProductRows& b, std::int64_t contracted, std::span<const ProductTarget> targets);
-  /// Doubles of packed strips.
-  static constexpr std::int64_t scratch_doubles = 32768;
+  /// Returns the doubles for packed strips. `rows`: rows of x0 of the largest `a`; `row`: elements of the longest one.
+  /// `contracted`: largest extent of x.
+  static std::int64_t scratch_doubles(std::int64_t rows, std::int64_t row, std::int64_t contracted);
 
  private:
   int vector_width_;

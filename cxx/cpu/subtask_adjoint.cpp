@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cxx/base/blas.hpp"
+#include "cxx/cpu/subtask_products.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 #include "tce_tiles/tiles/tile_sizes.hpp"
 
@@ -24,13 +25,8 @@ std::int64_t small_doubles(const Problem& problem, const TileSpace& tiles) {
 
 /// Returns the doubles for the derivatives by one panel.
 std::int64_t doubles_of_panel(const TileSpace& tiles) {
-  std::int64_t contracted = 0;
-  for (const Spin spin : {Spin::alpha, Spin::beta}) {
-    for (int irrep = 0; irrep < 8; ++irrep)
-      contracted = std::max(contracted, contracted_extent(tiles, {spin, irrep}).total());
-  }
   const auto [h, p] = largest_tiles(tiles);
-  return h * p * std::max(h, p) * contracted;
+  return h * p * std::max(h, p) * largest_contracted_extent(tiles);
 }
 
 /// The columns of a panel.

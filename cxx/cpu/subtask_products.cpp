@@ -7,13 +7,19 @@
 
 namespace trifuse {
 
+std::int64_t largest_contracted_extent(const TileSpace& tiles) {
+  std::int64_t largest = 0;
+  for (const Spin spin : {Spin::alpha, Spin::beta}) {
+    for (int irrep = 0; irrep < 8; ++irrep)
+      largest = std::max(largest, contracted_extent(tiles, {spin, irrep}).total());
+  }
+  return largest;
+}
+
 std::int64_t SubtaskProducts::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
   if (problem.formulation == SpinFormulation::spin_orbital) return 0;
-  std::int64_t contracted = 0;
-  for (int irrep = 0; irrep < 8; ++irrep)
-    contracted = std::max(contracted, contracted_extent(tiles, {Spin::alpha, irrep}).total());
   const TileSizes size = largest_tiles(tiles);
-  return size.holes * size.particles * size.particles * contracted;
+  return size.holes * size.particles * size.particles * largest_contracted_extent(tiles);
 }
 
 SubtaskProducts::SubtaskProducts(const Problem& problem, const PanelParts& panels)

@@ -44,6 +44,9 @@ struct OrderedProduct {
   }
 };
 
+/// Returns the largest extent of a contracted index of any spin and irrep.
+std::int64_t largest_contracted_extent(const TileSpace& tiles);
+
 /// Finds the panels of products on one thread, and owns the memory for parts and for other orders of panels.
 class SubtaskProducts {
  public:

@@ -23,6 +23,12 @@ void put_into_target(const double* source, const Six& extent, const Six& from, c
   (to[0] == 1 ? scatter_padded_rows : scatter)(source, extent, from, to, sign, assign, target);
 }
 
+/// Returns the scratch of the products of panels, doubles.
+std::int64_t doubles_of_products(const TileSpace& space) {
+  const auto [h, p] = largest_tiles(space);
+  return PanelProduct::scratch_doubles(h * std::max(h, p), p, largest_contracted_extent(space));
+}
+
 /// Returns the size of one vvoo block and of the margin that may be read behind it, doubles.
 std::size_t vvoo_block_doubles(const TileSpace& space) {
   const auto [h, p] = largest_tiles(space);
@@ -46,14 +52,15 @@ SubtaskWorker::SubtaskWorker(const Problem& problem, const PanelParts& panels, P
       targets_(target_size_ * static_cast<std::size_t>(problem.targets())),
       product_(target_size_),
       products_(problem, panels),
-      vvoo_scratch_(panels.copies_panels() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0) {
+      vvoo_scratch_(panels.copies_panels() ? vvoo_blocks(problem) * vvoo_block_doubles(space_) : 0),
+      panel_product_(doubles_of_products(space_)) {
   if (problem.derivatives != Derivatives::none) adjoint_.emplace(problem, panels);
 }
 
 std::int64_t SubtaskWorker::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
   const auto targets = static_cast<std::int64_t>(target_doubles(tiles)) * (problem.targets() + 1);
   const bool adjoint = problem.derivatives != Derivatives::none;
-  return targets + SubtaskProducts::scratch_doubles(problem, tiles) + PanelProduct::scratch_doubles +
+  return targets + SubtaskProducts::scratch_doubles(problem, tiles) + doubles_of_products(tiles) +
          (adjoint ? SubtaskAdjoint::scratch_doubles(problem, tiles) : 0);
 }
 

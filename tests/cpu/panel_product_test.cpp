@@ -78,9 +78,10 @@ const std::vector<ProductShape> product_shapes = {{{1, 1, 1}, {1, 1, 1}, 1},   {
 class PanelProductOf : public ::testing::TestWithParam<int> {};
 
 TEST_P(PanelProductOf, IsAddedToTargetsAndWritten) {
-  PanelProduct product(GetParam());
   for (const ProductShape& each : product_shapes) {
     for (const bool reversed : {false, true}) {
+      PanelProduct product(PanelProduct::scratch_doubles(each.a[1] * each.a[2], each.a[0], each.contracted),
+                           GetParam());
       const RandomPanel a(each.a, each.contracted, reversed), b(each.b, each.contracted, false);
       const Six extent{each.a[0], each.a[1], each.a[2], each.b[0], each.b[1], each.b[2]};
       std::vector<CheckedTarget> targets;
@@ -101,7 +102,7 @@ TEST_P(PanelProductOf, AddsTwiceToOneTarget) {
   const RandomPanel a({9, 2, 2}, 11, false), b({3, 2, 1}, 11, false);
   CheckedTarget target({9, 2, 2, 3, 2, 1}, false, 1.0);
   const std::vector<ProductTarget> twice{target.target, target.target};
-  PanelProduct(GetParam()).add(a.rows, b.rows, 11, twice);
+  PanelProduct(PanelProduct::scratch_doubles(4, 9, 11), GetParam()).add(a.rows, b.rows, 11, twice);
   for (int n = 0; n < 2; ++n) add_product_by_loops(a.rows, b.rows, 11, target);
   for (std::size_t n = 0; n < target.numbers.size(); ++n) ASSERT_NEAR(target.numbers[n], target.expected[n], 1e-13);
 }
@@ -117,8 +118,9 @@ TEST(PanelProduct, HasTheSameBitsWithAllVectorsThatMultiplyAndAdd) {
     CheckedTarget one = first, other = first;
     one.target.data = one.numbers.data();
     other.target.data = other.numbers.data();
-    PanelProduct().add(a.rows, b.rows, 300, {&one.target, 1});
-    PanelProduct(width).add(a.rows, b.rows, 300, {&other.target, 1});
+    const std::int64_t scratch = PanelProduct::scratch_doubles(4, 16, 300);
+    PanelProduct(scratch).add(a.rows, b.rows, 300, {&one.target, 1});
+    PanelProduct(scratch, width).add(a.rows, b.rows, 300, {&other.target, 1});
     EXPECT_EQ(one.numbers, other.numbers);
   }
 }
