@@ -22,8 +22,8 @@ struct CpuTiles {
 /// Returns the tiles of panels for CPU executors: `tiles`, divided further if they are larger than `limits`.
 TileSpace cpu_panel_tiles(const TileSpace& tiles, CpuTiles limits = {});
 
-/// Makes an executor that computes on CPU cores, one task per thread. `tiles`: tile
-/// space of the tasks. This function reads all operands from the sources of `problem` and throws what they throw.
+/// Makes an executor that computes on CPU cores, one task per thread. `tiles`: tile space of the tasks. This function
+/// reads all operands from the sources of `problem` and throws what they throw.
 std::unique_ptr<Executor> make_cpu_executor(const Problem& problem, const TileSpace& tiles, CpuTiles limits = {});
 
 /// Makes the same executor without operands. It gets them by `take_panels`. They may have been made for another

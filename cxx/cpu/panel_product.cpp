@@ -109,6 +109,16 @@ TRIFUSE_ALWAYS_INLINE void multiply_rows(const StripProduct& p) {
   for (; first < p.row_count; ++first) multiply_tile<bytes, lanes, 1>(p, first);
 }
 
+/// Multiplies a strip of 4, 8, 12 or 16 lanes in tiles that have 12 vectors of sums, as far as they fit.
+template <int bytes>
+TRIFUSE_ALWAYS_INLINE void multiply_twelve_sums(const StripProduct& p) {
+  constexpr int sums = 12, width = bytes / 8;
+  if (p.strip->lanes == 16) return multiply_rows<bytes, 16, sums * width / 16>(p);
+  if (p.strip->lanes == 12) return multiply_rows<bytes, 12, sums * width / 12>(p);
+  if (p.strip->lanes == 8) return multiply_rows<bytes, 8, sums * width / 8>(p);
+  multiply_rows<bytes, 4, sums * width / 4>(p);
+}
+
 /// Packs four rows of `a`, to[x, lanes].
 TRIFUSE_ALWAYS_INLINE void pack_four(const double* row, std::int64_t stride, std::int64_t contracted,
                                      std::int64_t lanes, double* to) {
@@ -178,10 +188,7 @@ void pack_256(const ProductRows& a, const Strip& strip, std::int64_t begin, std:
 }
 TRIFUSE_TARGET("avx2,fma")
 void multiply_256(const StripProduct& p) {
-  if (p.strip->lanes == 16) return multiply_rows<32, 16, 3>(p);
-  if (p.strip->lanes == 12) return multiply_rows<32, 12, 4>(p);
-  if (p.strip->lanes == 8) return multiply_rows<32, 8, 6>(p);
-  multiply_rows<32, 4, 12>(p);
+  multiply_twelve_sums<32>(p);
 }
 #endif
 
@@ -189,10 +196,7 @@ void pack_128(const ProductRows& a, const Strip& strip, std::int64_t begin, std:
   pack_strip(a, strip, begin, contracted, to);
 }
 void multiply_128(const StripProduct& p) {
-  if (p.strip->lanes == 16) return multiply_rows<16, 16, 1>(p);
-  if (p.strip->lanes == 12) return multiply_rows<16, 12, 2>(p);
-  if (p.strip->lanes == 8) return multiply_rows<16, 8, 3>(p);
-  multiply_rows<16, 4, 6>(p);
+  multiply_twelve_sums<16>(p);
 }
 
 VectorKernel kernel_for(int width) {

@@ -139,9 +139,11 @@ double* SubtaskWorker::target(int t, Side side) {
 
 void SubtaskWorker::build_targets(Side side) {
   written_.fill(false);
-  // Products that go to a target once come first, because they may overwrite it.
-  const auto shares_target = [](const Product& product) {
+  // Products that go to a target once come first, because they may overwrite it. In mixed precision each sum is
+  // rounded, so the order is that of the GPU kernels.
+  const auto shares_target = [&](const Product& product) {
     const auto& all = product.destinations;
+    if (precision_ == Precision::mixed) return false;
     return std::any_of(all.begin(), all.end(), [&](const Destination& one) {
       return std::count_if(all.begin(), all.end(), [&](const Destination& x) { return x.target == one.target; }) > 1;
     });
