@@ -1,17 +1,19 @@
 #include "cxx/contraction/cpu_plan.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "cxx/base/blas.hpp"
+#include "cxx/contraction/cpu_model.hpp"
 
 namespace trifuse::contraction {
 
@@ -25,31 +27,6 @@ constexpr std::array<std::array<std::int64_t, 2>, 16> block_sizes = {{
     {24, 4096}, {4096, 24}, {256, 1024}, {1024, 256}, {512, 512}, {960, 960}, {4096, 4096}}};
 // clang-format on
 
-/// Times of a core, nanoseconds. They are fitted to a thousand measured plans on a core with AVX-512; what counts are
-/// their ratios.
-struct Core {
-  static constexpr double call = 150.0;         ///< a call of DGEMM
-  static constexpr double inside = 0.35;        ///< it copies an element of an operand
-  static constexpr double small_call = 50.0;    ///< a call of DGEMM that does not copy its operands
-  static constexpr double small_inside = 0.07;  ///< it reads an element of an operand
-  static constexpr double product = 1.0 / 50;   ///< a multiplication and an addition
-  static constexpr double loops = 9.0;          ///< a product by loops begins
-  static constexpr double loops_block = 5.0;    ///< it begins a block of four rows and eight columns
-  static constexpr double loops_step = 1.1;     ///< it adds one contracted value to a block
-  static constexpr double loops_pack = 0.25;    ///< it packs an element
-  static constexpr double loops_store = 0.6;    ///< it stores an element alone
-  static constexpr double row = 2.5;            ///< a row of a copy of ours begins
-  static constexpr double copied = 0.35;        ///< an element is copied
-  static constexpr double line = 2.0;           ///< a cache line is moved between memory and cache
-  static constexpr double cache = 32 << 10;     ///< elements that stay in the cache
-};
-
-double machine_cores() {
-  constexpr long most = 64;
-  static const long cores = std::clamp(sysconf(_SC_NPROCESSORS_CONF), 1L, most);
-  return static_cast<double>(cores);
-}
-
 std::vector<Index> sorted(std::vector<Index> indices, Tensor by) {
   std::stable_sort(indices.begin(), indices.end(),
                    [&](const Index& x, const Index& y) { return std::abs(x.stride[by]) > std::abs(y.stride[by]); });
@@ -61,8 +38,42 @@ bool same_order(const std::vector<Index>& first, const std::vector<Index>& secon
                     [](const Index& x, const Index& y) { return x.name == y.name; });
 }
 
+/// A division of a space into blocks.
+struct Cut {
+  std::size_t axis;
+  std::int64_t step;
+  std::size_t first_equal;  ///< the first of `block_sizes` with this division
+};
+
+/// A space of rows, columns or contracted indices in one order, and its divisions.
+class Order {
+ public:
+  explicit Order(const std::vector<Index>& indices) : space_(indices) {}
+
+  const IndexSpace& space() const { return space_; }
+  /// Returns the divisions for all block sizes. `side`: 0 for rows, 1 for columns. `first`: where the cut may be.
+  const std::array<Cut, block_sizes.size()>& cuts(std::size_t side, std::size_t first, std::int64_t divisor) const {
+    auto& known = cuts_[side][first];
+    if (known) return *known;
+    known.emplace();
+    IndexSpace space = space_;
+    for (std::size_t n = 0; n < block_sizes.size(); ++n) {
+      space.cut_to(block_sizes[n][side] / divisor, first);
+      Cut& cut = (*known)[n] = {space.cut_axis(), space.step(), 0};
+      while ((*known)[cut.first_equal].axis != cut.axis || (*known)[cut.first_equal].step != cut.step)
+        ++cut.first_equal;
+    }
+    return *known;
+  }
+
+ private:
+  IndexSpace space_;
+  /// [side, first]. They are kept because each is asked for many times.
+  mutable std::array<std::array<std::optional<std::array<Cut, block_sizes.size()>>, max_indices + 1>, 2> cuts_;
+};
+
 /// Orders of indices that may be good: by their strides in one of two tensors, and each index innermost.
-std::vector<IndexSpace> orders_of(const std::vector<Index>& indices, Tensor first, Tensor second) {
+std::vector<Order> orders_of(const std::vector<Index>& indices, Tensor first, Tensor second) {
   std::vector<std::vector<Index>> orders;
   const auto add = [&](std::vector<Index> order) {
     const bool known =
@@ -78,142 +89,8 @@ std::vector<IndexSpace> orders_of(const std::vector<Index>& indices, Tensor firs
       add(std::move(order));
     }
   }
-  std::vector<IndexSpace> spaces;
-  for (const auto& order : orders) spaces.emplace_back(order);
-  return spaces;
+  return {orders.begin(), orders.end()};
 }
-
-/// Returns the number of elements that follow each other in memory in a block of two spaces. `whole`: all blocks of the
-/// first space count as one.
-double contiguous(const IndexSpace& first, const IndexSpace& second, Tensor tensor, bool whole) {
-  std::int64_t run = 1;
-  // Returns the values, in the block, of the axis that continues the run; 1 if there is none.
-  const auto continuing = [&](const IndexSpace& space, bool all) {
-    const auto axes = space.axes();
-    for (std::size_t n = all ? 0 : space.cut_axis(); n < axes.size(); ++n) {
-      const std::int64_t extent = n == space.cut_axis() && !all ? space.step() : axes[n].extent;
-      if (axes[n].stride[tensor] == run && extent > 1) return extent;
-    }
-    return std::int64_t{1};
-  };
-  while (true) {
-    const std::int64_t more = std::max(continuing(first, whole), continuing(second, false));
-    if (more == 1) return static_cast<double>(run);
-    run *= more;
-  }
-}
-
-/// Nanoseconds for moving an element between memory and cache if `run` elements follow each other.
-double moved(double run) {
-  constexpr double of_line = 8.0;
-  return Core::line * (run + of_line - 1.0) / (of_line * run);
-}
-
-/// Nanoseconds for copying an element in the cache if `run` elements follow each other.
-double copied(double run) {
-  return Core::copied + Core::row / run;
-}
-
-/// One candidate: predicts the time of a plan whose orders, blocks and packing are set.
-class Candidate {
- public:
-  explicit Candidate(CpuPlan& plan) : plan_(plan) {}
-
-  double seconds() const {
-    const double batches = count(plan_.batch.size()), of_rows = count(plan_.rows.blocks()),
-                 of_columns = count(plan_.columns.blocks()), of_k = count(plan_.k.blocks());
-    const double m = count(plan_.rows.size()), n = count(plan_.columns.size()), k = count(plan_.k.size());
-    double time = of_rows * of_columns * of_k * product();
-    const double groups = count(plan_.column_groups);
-    const double row_reads = plan_.packs_rows ? groups : of_columns;
-    time += m * k * operand(plan_.rows, plan_.row_operand, plan_.packs_rows, false, row_reads);
-    time += n * k * operand(plan_.columns, plan_.column_operand, plan_.packs_columns, true, of_rows);
-    time += m * n * of_k * result();
-    constexpr double nanosecond = 1e-9;
-    return batches * time * nanosecond / efficiency();
-  }
-
-  /// Predicts the time of a plan with `loops`.
-  double seconds_of_loops() const {
-    constexpr std::int64_t rows_at_once = 4, columns_at_once = 8;
-    const std::int64_t m = plan_.rows.size(), n = plan_.columns.size(), k = plan_.k.size();
-    // The last columns are packed and stored one by one if they are not 2 or 4.
-    const std::int64_t last = n % columns_at_once, single = last == 2 || last == 4 ? 0 : last;
-    const std::int64_t packed = has_step_1(plan_.columns, plan_.column_operand) ? single : n;
-    const std::int64_t stored = has_step_1(plan_.columns, C) ? single : n;
-    const double blocks = count(IndexSpace::divide_up(m, rows_at_once) * IndexSpace::divide_up(n, columns_at_once));
-    const double time = Core::loops + blocks * (Core::loops_block + count(k) * Core::loops_step) +
-                        count(packed * k) * Core::loops_pack + count(stored * m) * Core::loops_store +
-                        count(m * k) * operand(plan_.rows, plan_.row_operand, false, false, 1.0) +
-                        count(n * k) * operand(plan_.columns, plan_.column_operand, false, true, 1.0) +
-                        count(m * n) * result();
-    constexpr double nanosecond = 1e-9;
-    return count(plan_.batch.size()) * time * nanosecond / efficiency();
-  }
-
- private:
-  static double count(std::int64_t n) { return static_cast<double>(n); }
-
-  static bool has_step_1(const IndexSpace& space, Tensor tensor) {
-    return space.begin_of_run(tensor) == 0 && space.stride(tensor) == 1;
-  }
-
-  /// Returns the time of one DGEMM whose operands are in the cache.
-  double product() const {
-    const auto up = [](std::int64_t extent, std::int64_t unit) {
-      return count(IndexSpace::divide_up(extent, unit) * unit);
-    };
-    const std::int64_t m = plan_.rows.block_size(), n = plan_.columns.block_size(), k = plan_.k.block_size();
-    constexpr std::int64_t unit = 8, start = 6;
-    const double multiplied = up(m, unit) * up(n, unit) * (count(k) + start) * Core::product;
-    const double of_operands = (count(m) + count(n)) * count(k);
-    return small() ? Core::small_call + multiplied + Core::small_inside * of_operands
-                   : Core::call + multiplied + Core::inside * of_operands;
-  }
-  /// Returns true if DGEMM multiplies a block without copies of its own.
-  bool small() const {
-    static const double most = small_dgemm_products();
-    return count(plan_.rows.block_size()) * count(plan_.columns.block_size()) * count(plan_.k.block_size()) <= most;
-  }
-
-  /// Returns the time for an element of an operand, in all of a batch. `reads`: number of times that each element is
-  /// used.
-  double operand(const IndexSpace& space, Tensor tensor, bool packs, bool shared, double reads) const {
-    const double run = contiguous(space, plan_.k, tensor, packs && shared);
-    const double read = moved(run);
-    const double elements = count(space.size()) * count(plan_.k.size());
-    if (!packs) return read * (elements > Core::cache ? reads_from_memory(space, reads) : 1.0);
-    // Packed elements that exceed the cache pass through memory.
-    const double packed = shared ? elements : count(space.block_size()) * count(plan_.k.block_size());
-    const double pack = read + copied(run) + (packed > Core::cache ? 2.0 * moved(Core::cache) : 0.0);
-    return shared ? pack : pack * reads;
-  }
-  /// Returns the number of reads from memory: a block of rows stays in the cache while the blocks of columns pass.
-  double reads_from_memory(const IndexSpace& space, double reads) const {
-    const double of_block = count(space.block_size()) * count(plan_.k.block_size());
-    return &space == &plan_.rows && of_block < Core::cache ? 1.0 : reads;
-  }
-
-  /// Returns the time for an element of C.
-  double result() const {
-    const double run = contiguous(plan_.rows, plan_.columns, C, false);
-    const double block = count(plan_.rows.block_size()) * count(plan_.columns.block_size());
-    // DGEMM multiplies C by beta before it begins. If a block exceeds the cache, it passes through memory twice.
-    const double passes = block > Core::cache && !small() ? 4.0 : 2.0;
-    return passes * moved(run) + (plan_.stages_result ? copied(run) : 0.0);
-  }
-
-  /// Returns the part of the cores that is busy on average.
-  double efficiency() const {
-    const double units =
-        plan_.batch_on_threads ? count(plan_.batch.size()) : count(plan_.rows.blocks()) * count(plan_.column_groups);
-    const double cores = machine_cores();
-    constexpr double waiting = 0.1;  // for the last unit
-    return units / (cores * std::ceil(units / cores)) / (1.0 + waiting * cores / units);
-  }
-
-  CpuPlan& plan_;
-};
 
 /// Chooses strips of the columns that fit into the memory for packed columns.
 void choose_strips(CpuPlan& plan, const CpuLimits& limits) {
@@ -245,7 +122,8 @@ void choose_groups(CpuPlan& plan, const CpuLimits& limits) {
   plan.column_groups = plan.batch_on_threads ? 1 : std::clamp<std::int64_t>(groups, 1, plan.columns.blocks());
 }
 
-/// Calls `visit(plan)` for each possible plan, without its strips.
+/// Calls `visit(plan)` for each possible plan, without its strips. It returns a limit, s: the predicted time of later
+/// plans that are not faster may be too short, but not below the limit.
 template <typename Visit>
 class CpuSearch {
  public:
@@ -256,22 +134,22 @@ class CpuSearch {
     CpuPlan plan;
     plan.batch = IndexSpace(contraction_.of_class(IndexClass::batch));
     plan.batch.cut_to(1, 0);
-    const std::vector<IndexSpace> of_a = orders_of(contraction_.of_class(IndexClass::external_a), C, A),
-                                  of_b = orders_of(contraction_.of_class(IndexClass::external_b), C, B),
-                                  of_k = orders_of(contraction_.of_class(IndexClass::contracted), A, B);
+    const std::vector<Order> of_a = orders_of(contraction_.of_class(IndexClass::external_a), C, A),
+                             of_b = orders_of(contraction_.of_class(IndexClass::external_b), C, B),
+                             of_k = orders_of(contraction_.of_class(IndexClass::contracted), A, B);
     for (const bool swapped : {false, true}) {
       plan.row_operand = swapped ? B : A;
       plan.column_operand = swapped ? A : B;
-      const std::vector<IndexSpace>&of_rows = swapped ? of_b : of_a, &of_columns = swapped ? of_a : of_b;
+      const std::vector<Order>&of_rows = swapped ? of_b : of_a, &of_columns = swapped ? of_a : of_b;
       try_loops(plan, contraction_.of_class(swapped ? IndexClass::external_b : IndexClass::external_a),
                 contraction_.of_class(swapped ? IndexClass::external_a : IndexClass::external_b));
-      for (const IndexSpace& rows : of_rows) {
-        for (const IndexSpace& columns : of_columns) {
-          for (const IndexSpace& k : of_k) {
-            plan.rows = rows;
-            plan.columns = columns;
-            plan.k = k;
-            try_packing(plan);
+      for (const Order& rows : of_rows) {
+        for (const Order& columns : of_columns) {
+          for (const Order& k : of_k) {
+            plan.rows = rows.space();
+            plan.columns = columns.space();
+            plan.k = k.space();
+            try_packing(plan, rows, columns);
           }
         }
       }
@@ -293,8 +171,8 @@ class CpuSearch {
         batch.insert(batch.end(), rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(r));
         batch.insert(batch.end(), columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(c));
         plan.batch = IndexSpace(batch);
-        plan.predicted_seconds = Candidate(plan).seconds_of_loops();
-        visit_(std::as_const(plan));
+        plan.predicted_seconds = seconds_of_loops(plan);
+        limit_ = visit_(std::as_const(plan));
       }
     }
   }
@@ -304,16 +182,16 @@ class CpuSearch {
     return k <= longest_loop && m <= most && n <= most && m * k + n * k + m * n <= most;
   }
 
-  void try_packing(CpuPlan& plan) {
+  void try_packing(CpuPlan& plan, const Order& rows, const Order& columns) {
     for (unsigned bits = 0; bits < 8; ++bits) {
       plan.packs_rows = (bits & 1U) != 0;
       plan.packs_columns = (bits & 2U) != 0;
       plan.stages_result = (bits & 4U) != 0;
-      try_blocks(plan);
+      try_blocks(plan, rows, columns);
     }
   }
 
-  void try_blocks(CpuPlan& plan) {
+  void try_blocks(CpuPlan& plan, const Order& rows, const Order& columns) {
     const auto begin = [](const IndexSpace& space, Tensor tensor, bool copied) {
       return copied ? std::size_t{0} : space.begin_of_run(tensor);
     };
@@ -325,17 +203,20 @@ class CpuSearch {
                                               begin(plan.columns, C, plan.stages_result));
     plan.k.cut_to(plan.packs_rows || plan.packs_columns ? limits_.k : std::numeric_limits<std::int64_t>::max(),
                   first_k);
-    std::vector<std::array<std::size_t, 4>> tried;
-    for (const auto& [rows, columns] : block_sizes) {
-      plan.rows.cut_to(rows / limits_.block_divisor, first_row);
-      plan.columns.cut_to(columns / limits_.block_divisor, first_column);
-      const std::array cuts = {plan.rows.cut_axis(), static_cast<std::size_t>(plan.rows.step()),
-                               plan.columns.cut_axis(), static_cast<std::size_t>(plan.columns.step())};
-      if (!possible(plan) || std::find(tried.begin(), tried.end(), cuts) != tried.end()) continue;
-      tried.push_back(cuts);
+    const auto &of_rows = rows.cuts(0, first_row, limits_.block_divisor),
+               &of_columns = columns.cuts(1, first_column, limits_.block_divisor);
+    std::bitset<block_sizes.size() * block_sizes.size()> tried;  // [cut of rows, cut of columns]
+    for (std::size_t size = 0; size < block_sizes.size(); ++size) {
+      const Cut &row = of_rows[size], &column = of_columns[size];
+      const std::size_t both = row.first_equal * block_sizes.size() + column.first_equal;
+      if (tried[both]) continue;
+      tried[both] = true;
+      plan.rows.cut(row.axis, row.step);
+      plan.columns.cut(column.axis, column.step);
+      if (!possible(plan)) continue;
       choose_groups(plan, limits_);
-      plan.predicted_seconds = Candidate(plan).seconds();
-      visit_(std::as_const(plan));
+      plan.predicted_seconds = seconds_of_blocks(plan, limit_);
+      limit_ = visit_(std::as_const(plan));
     }
   }
 
@@ -354,6 +235,7 @@ class CpuSearch {
   const Contraction& contraction_;
   const CpuLimits& limits_;
   Visit visit_;
+  double limit_ = std::numeric_limits<double>::infinity();
 };
 
 }
@@ -376,6 +258,7 @@ CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   best.predicted_seconds = std::numeric_limits<double>::infinity();
   CpuSearch(contraction, limits, [&](const CpuPlan& plan) {
     if (plan.predicted_seconds < best.predicted_seconds) best = plan;
+    return best.predicted_seconds;
   }).all();
   choose_strips(best, limits);
   return best;
@@ -383,7 +266,10 @@ CpuPlan plan_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
 
 std::vector<CpuPlan> candidates_for_cpu(const Contraction& contraction, const CpuLimits& limits) {
   std::vector<CpuPlan> plans;
-  CpuSearch(contraction, limits, [&](const CpuPlan& plan) { plans.push_back(plan); }).all();
+  CpuSearch(contraction, limits, [&](const CpuPlan& plan) {
+    plans.push_back(plan);
+    return std::numeric_limits<double>::infinity();
+  }).all();
   for (CpuPlan& plan : plans) choose_strips(plan, limits);
   return plans;
 }
