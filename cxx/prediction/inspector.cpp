@@ -89,10 +89,12 @@ Inspection::Inspection(const Plan& plan, const Problem& problem, std::span<const
     if (is_new) {
       const gpu::Packing packing = gpu::packing_of(plan.tiles, plan.formulation, name, 1);
       const double copies = name.key.kind == PanelKind::vvoo ? 1.0 : copies_of_panels;
-      sent_.push_back(copies * static_cast<double>(host_doubles(packing)) * sizeof(double));
+      sent_.push_back(static_cast<double>(host_doubles(packing)) * sizeof(double));
       on_device_.push_back(copies * static_cast<double>(gpu::packed_bytes(packing, name.format)));
       making_.push_back(0.0);
       if (auxiliary > 0 && made_from_factors(sets, name.key)) add_making(name.key, packing);
+      sent_.back() *= copies;
+      making_.back() *= copies;
       slab_begin_.push_back(static_cast<std::uint32_t>(slabs_.size()));
       last_task.push_back(plan.tasks.size());
     }

@@ -151,6 +151,29 @@ TEST(Inspection, CountsTheOperationsOfMakingPanels) {
   EXPECT_GT(inspection.all_making(), 0.0);
 }
 
+// Derivatives in mixed precision read each panel in two formats, and each is made.
+TEST(Inspection, CountsEachFormatOfMadePanels) {
+  SyntheticMolecule molecule = closed_shell(8, 24);
+  molecule.auxiliary = 30;
+  const auto factors = make_synthetic_source(molecule);
+  Problem energies = Inspected::of(SpinFormulation::spin_adapted);
+  energies.right = factors.get();
+  Problem with_derivatives = energies;
+  with_derivatives.derivatives = Derivatives::all;
+  const Plan plan = make_plan(factors->tiles().retiled_aligned(4, 8, tile_granule), energies.formulation);
+  const Inspection one(plan, energies, Precision::mixed), two(plan, with_derivatives, Precision::mixed);
+  ASSERT_EQ(one.panel_count(), two.panel_count());
+  std::size_t twice = 0;
+  for (std::uint32_t panel = 0; panel < one.panel_count(); ++panel) {
+    const double copies = two.bytes_on_device(panel) / one.bytes_on_device(panel);
+    EXPECT_TRUE(copies == 1.0 || copies == 2.0);
+    EXPECT_EQ(two.making(panel), copies * one.making(panel));
+    EXPECT_EQ(two.bytes_sent(panel), copies * one.bytes_sent(panel));
+    if (copies == 2.0 && one.making(panel) > 0.0) ++twice;
+  }
+  EXPECT_GT(twice, 0U);
+}
+
 TEST(Inspection, CountsTheOperationsThatAreExecuted) {
   for (const Inspected& each : examples()) {
     int different = 0;
