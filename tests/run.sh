@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test: the whole suite on an optimised build with assertions, then all C++ and command-line tests again with the address and
+# Runs every test: the whole suite on an optimised build with assertions, then C++ and command-line tests again with the address and
 # undefined-behaviour sanitizers. Installs what is missing (see drivers/setup.sh).
 #
 #   tests/run.sh [ctest options]           e.g. -R journal, -L tce_tiles

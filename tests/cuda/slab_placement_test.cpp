@@ -103,7 +103,7 @@ class MadeUpHost {
       const std::vector<std::byte>& memory = plan.places[n].owned ? gpu.owned : gpu.cache;
       const auto offset = static_cast<std::size_t>(plan.places[n].offset);
       ASSERT_LE(offset + bytes, memory.size());
-      const std::vector<std::byte> expected = contents_of(keys[n]);
+      const std::vector<std::byte>& expected = contents_of(keys[n]);
       ASSERT_EQ(std::memcmp(memory.data() + offset, expected.data(), bytes), 0);
     }
   }
@@ -123,14 +123,16 @@ class MadeUpHost {
 
  private:
   SlabShape shape_of(const PanelKey& key) const { return slab_shape(panels_.tiles(), panels_.auxiliary(), key); }
-  std::vector<std::byte> contents_of(const PanelKey& key) const {
+  const std::vector<std::byte>& contents_of(const PanelKey& key) {
+    std::vector<std::byte>& contents = contents_[key];
+    if (!contents.empty()) return contents;
     std::mt19937 random(static_cast<unsigned>(8 * panels_.number_of(key) + static_cast<int>(key.kind)));
-    std::vector<std::byte> contents(static_cast<std::size_t>(shape_of(key).bytes()));
+    contents.resize(static_cast<std::size_t>(shape_of(key).bytes()));
     for (std::byte& byte : contents) byte = static_cast<std::byte>(random());
     return contents;
   }
   void put(Gpu& gpu, const SlabPlacement::Copy& copy) {
-    const std::vector<std::byte> of_host = contents_of(copy.key);
+    const std::vector<std::byte>& of_host = contents_of(copy.key);
     std::vector<std::byte>& memory = copy.to.owned ? gpu.owned : gpu.cache;
     ASSERT_EQ(copy.shape.bytes(), std::ssize(of_host));
     ASSERT_LE(copy.to.offset + copy.shape.bytes(), std::ssize(memory));
@@ -158,6 +160,7 @@ class MadeUpHost {
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<int> numbers_;
   std::shared_ptr<const PanelOwnerMap> owners_;
+  std::map<PanelKey, std::vector<std::byte>> contents_;
 };
 
 /// Calls `check(panels, demand)` for each layout with slabs.
