@@ -59,10 +59,10 @@ struct VectorSums {
   alignas(64) double e_bracket_t[length]{}, e_paren_t[length]{}, e_bracket_t_same[length]{}, e_paren_t_same[length]{};
 };
 
-/// Adds the energies of a row. `rest`: Delta - 3 omega2 without the orbital energy of c.
+/// Adds the energies of a row, each `orders` times. `rest`: Delta - 3 omega2 without the orbital energy of c.
 template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double* __restrict eps_c, double rest,
-                                  VectorSums& sums) {
+TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double (&orders)[length],
+                                  const double* __restrict eps_c, double rest, VectorSums& sums) {
   for (int first = 0; first < length; first += VectorSums::length) {
 #pragma omp simd simdlen(8)
     for (int x = 0; x < VectorSums::length; ++x) {
@@ -70,7 +70,7 @@ TRIFUSE_ALWAYS_INLINE void divide(const Row<length>& row, const double* __restri
       // A denominator can be zero only if the numerator is zero: other input is refused before a run begins. A
       // denominator of zero becomes infinite, which prevents 0/0.
       const double denominator = rest - eps_c[c];
-      const double inverse = 1.0 / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
+      const double inverse = orders[c] / (denominator == 0.0 ? std::numeric_limits<double>::infinity() : denominator);
       sums.e_bracket_t[x] += row.e_bracket_t[c] * inverse;
       sums.e_paren_t[x] += row.e_paren_t[c] * inverse;
       if constexpr (targets == 6) {
@@ -93,6 +93,7 @@ class EnergyRows {
     if (vanishing_holes<targets>(in_, x)) return false;
     resolve(in_.left[0].singles, in_.extent, x, terms_);
     holes_ = in_.eps[3][x[3]] + in_.eps[4][x[4]] + in_.eps[5][x[5]];
+    orders_ = orders_of(in_.equal_holes, x[3], x[4], x[5]);
     return true;
   }
   TRIFUSE_ALWAYS_INLINE bool begin_row(const Indices& x, std::int64_t /*at*/, std::int64_t /*count*/) const {
@@ -106,9 +107,11 @@ class EnergyRows {
     for_each_vanishing<targets, length>(in_, x, [&](std::int64_t c) {
       row.e_bracket_t[c] = row.e_paren_t[c] = row.e_bracket_t_same[c] = row.e_paren_t_same[c] = 0.0;
     });
+    alignas(64) double orders[length];
+    count_orders(in_, orders_, x, orders);
     const double rest = holes_ - in_.eps[0][x[0]] - in_.eps[1][x[1]];
     for (std::size_t w = 0; w < omega2_.size(); ++w)
-      divide<targets>(row, in_.eps[2] + x[2], rest - denominator_shift(omega2_[w]), sums_[w]);
+      divide<targets>(row, orders, in_.eps[2] + x[2], rest - denominator_shift(omega2_[w]), sums_[w]);
   }
   TRIFUSE_ALWAYS_INLINE void end_holes(const Indices& /*x*/) const {}
   /// Adds the sums of all rows to energies[omega2].
@@ -126,14 +129,15 @@ class EnergyRows {
   const std::span<const double> omega2_;
   std::vector<VectorSums> sums_;  ///< [omega2]
   std::vector<ResolvedTerm> terms_;
-  double holes_ = 0.0;  ///< sum of the orbital energies of i, j, k
+  double holes_ = 0.0;   ///< sum of the orbital energies of i, j, k
+  double orders_ = 0.0;  ///< see orders_of(), of i, j, k
 };
 
 template <int targets>
 TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const double> omega2,
                                     std::span<TaskEnergy> energies) {
   EnergyRows<targets> rows(in, omega2);
-  visit_rows<16>(in, rows);
+  visit_rows<16, Visited::ascending>(in, rows);
   rows.finish(energies);
 }
 

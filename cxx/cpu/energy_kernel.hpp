@@ -50,7 +50,9 @@ struct EnergyInput {
   bool same_spin = false;                            ///< spin-orbital formulation: true for a task aaa or bbb
 };
 
-/// Computes the energies of a task with one left side for each omega2. Overwrites energies[omega2], hartree.
+/// Computes the energies of a task with one left side for each omega2. Overwrites energies[omega2], hartree. Of the
+/// elements with the same orbitals in another order, which tasks with equal tiles have and whose energies are equal, it
+/// reads one.
 void sum_energies(const EnergyInput& input, std::span<const double> omega2, std::span<TaskEnergy> energies);
 
 }

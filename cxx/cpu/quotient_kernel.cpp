@@ -59,15 +59,16 @@ TRIFUSE_ALWAYS_INLINE void set_elements(const RowsOfTargets& w, ElementRows<targ
 
 template <int targets>
 TRIFUSE_ALWAYS_INLINE void set_numerators(const ElementRows<targets>& d_left, const ElementRows<targets>& s_left,
-                                          const ElementRows<targets>& right, NumeratorRows<targets>& numerators) {
+                                          const ElementRows<targets>& right, const double (&orders)[length],
+                                          NumeratorRows<targets>& numerators) {
   for (int n = 0; n < element_count<targets>; ++n) {
     auto& row = numerators.elements[n];
 #pragma omp simd
     for (int c = 0; c < length; ++c) {
       const double d = d_left.amplitude[n][c], s = s_left.amplitude[n][c], y = right.amplitude[n][c];
       const Energies x = targets == 1 ? spin_orbital_energies(d * y, s * y) : spin_element_numerators(d, s, y);
-      row.e_bracket_t[c] = x.e_bracket_t;
-      row.e_paren_t[c] = x.e_paren_t;
+      row.e_bracket_t[c] = orders[c] * x.e_bracket_t;
+      row.e_paren_t[c] = orders[c] * x.e_paren_t;
     }
   }
 }
@@ -131,6 +132,7 @@ class QuotientSums {
       for (int position = 0; position < 3; ++position)
         zero = zero || (equal[static_cast<std::size_t>(position)] && equal_spins(beta, position));
     }
+    orders_of_holes_ = orders_of(in_.equal_holes, x[3], x[4], x[5]);
     of_holes_ = in_.eps[3][x[3]] + in_.eps[4][x[4]] + in_.eps[5][x[5]];
     for (auto& rows : denominators_) {
       if (rows) rows->set_holes({in_.first[3] + x[3], in_.first[4] + x[4], in_.first[5] + x[5]});
@@ -144,6 +146,7 @@ class QuotientSums {
   template <int of_row>
   TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t at) {
     static_assert(of_row == length);
+    count_orders(in_, orders_of_holes_, x, orders_);
     alignas(64) double disconnected[6][length];
     const RowsOfTargets of_disconnected = {disconnected[0], disconnected[1], disconnected[2],
                                            disconnected[3], disconnected[4], disconnected[5]};
@@ -191,7 +194,7 @@ class QuotientSums {
                                            const Indices& x) {
     if (!wanted_[side][static_cast<std::size_t>(factor)]) return;
     NumeratorRows<targets> numerators;
-    set_numerators(d_left, s_left, right, numerators);
+    set_numerators(d_left, s_left, right, orders_, numerators);
     leave_out_zeros(x, numerators);
     sum_mixed(numerators);
     for (std::size_t w = 0; w < quotients_.size(); ++w) {
@@ -283,13 +286,15 @@ class QuotientSums {
   bool equal_holes_ = false;                               ///< true if two holes are equal
   std::array<bool, spin_element_count> zero_for_holes_{};  ///< [spin element]: two equal holes have equal spins
   double of_holes_ = 0.0;                                  ///< sum of the orbital energies of the holes
+  double orders_of_holes_ = 0.0;                           ///< see orders_of()
+  alignas(64) double orders_[length] = {};                 ///< of the elements of a row, see count_orders()
 };
 
 template <int targets>
 TRIFUSE_ALWAYS_INLINE void sum_task(const EnergyInput& in, std::span<const Quotient> quotients,
                                     std::span<TaskEnergy> energies) {
   QuotientSums<targets> sums(in, quotients);
-  visit_rows<length>(in, sums);
+  visit_rows<length, Visited::ascending>(in, sums);
   sums.finish(energies);
 }
 

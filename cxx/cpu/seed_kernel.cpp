@@ -179,7 +179,7 @@ class SeedRows {
 template <int targets, bool two_sided>
 TRIFUSE_ALWAYS_INLINE void seeds_of_task(const EnergyInput& in, double omega2, SeedOutput& out) {
   SeedRows<targets, two_sided> rows(in, omega2, out);
-  visit_rows<16>(in, rows);
+  visit_rows<16, Visited::all>(in, rows);
 }
 
 TRIFUSE_VECTOR_CLONES

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "cxx/triples/contraction_list.hpp"
@@ -60,7 +62,7 @@ class RandomTask {
           for (x[3] = 0; x[3] < n[3]; ++x[3])
             for (x[4] = 0; x[4] < n[4]; ++x[4])
               for (x[5] = 0; x[5] < n[5]; ++x[5])
-                if (!vanishes(x)) add(x, omega2, energies);
+                if (const double count = orders(x); count > 0.0 && !vanishes(x)) add(x, count, omega2, energies);
     return energies;
   }
 
@@ -142,7 +144,24 @@ class RandomTask {
     }
     return sum;
   }
-  void add(const std::array<std::int64_t, 6>& x, const std::vector<double>& omega2,
+  /// Returns how many different elements there are with the orbitals of `x` in other orders, or 0 if `x` is not the
+  /// first of them. They have the same energy in a task, but not here, where all numbers are random.
+  double orders(const std::array<std::int64_t, 6>& x) const {
+    const auto of_kind = [&](std::size_t first, const std::array<bool, 2>& equal) {
+      const std::size_t tile_of_second = equal[0] ? 0 : 1;
+      const std::array<std::size_t, 3> tile = {0, tile_of_second, equal[1] ? tile_of_second : 2};
+      std::array<std::size_t, 3> order = {0, 1, 2};
+      std::set<std::array<std::int64_t, 3>> all;
+      do {
+        if (tile[order[0]] == tile[0] && tile[order[1]] == tile[1] && tile[order[2]] == tile[2])
+          all.insert({x[first + order[0]], x[first + order[1]], x[first + order[2]]});
+      } while (std::next_permutation(order.begin(), order.end()));
+      const bool is_first = *all.begin() == std::array{x[first], x[first + 1], x[first + 2]};
+      return is_first ? static_cast<double>(all.size()) : 0.0;
+    };
+    return of_kind(0, input_.equal_particles) * of_kind(3, input_.equal_holes);
+  }
+  void add(const std::array<std::int64_t, 6>& x, double count, const std::vector<double>& omega2,
            std::vector<TaskEnergy>& energies) const {
     std::array<double, 6> left{}, right{}, s{};
     for (int t = 0; t < input_.targets; ++t) {
@@ -164,7 +183,7 @@ class RandomTask {
       delta += (slot < 3 ? -1.0 : 1.0) * eps_[slot][static_cast<std::size_t>(x[slot])];
     }
     for (std::size_t w = 0; w < omega2.size(); ++w) {
-      const double scale = input_.weight / (delta - 3.0 * omega2[w]);
+      const double scale = count * input_.weight / (delta - 3.0 * omega2[w]);
       energies[w].same += scale * n.same;
       energies[w].mixed += scale * (n.all - n.same);
     }
