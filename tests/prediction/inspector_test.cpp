@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
 #include <set>
 
 #include "cxx/operands/panel_layout.hpp"
@@ -26,6 +27,18 @@ struct Inspected {
     Problem problem;
     problem.formulation = formulation;
     return problem;
+  }
+};
+
+/// A closed shell with factors, in the spin-adapted formulation.
+struct WithFactors {
+  std::unique_ptr<TileSource> factors;
+  Problem problem = Inspected::of(SpinFormulation::spin_adapted);
+
+  explicit WithFactors(SyntheticMolecule molecule) {
+    molecule.auxiliary = 30;
+    factors = make_synthetic_source(molecule);
+    problem.right = factors.get();
   }
 };
 
@@ -134,12 +147,9 @@ TEST(Inspection, KnowsTheSlabsOfMadePanels) {
 }
 
 TEST(Inspection, CountsTheOperationsOfMakingPanels) {
-  SyntheticMolecule molecule = closed_shell(4, 8);
-  molecule.auxiliary = 30;
-  const auto factors = make_synthetic_source(molecule);
-  Problem problem = Inspected::of(SpinFormulation::spin_adapted);
-  problem.right = factors.get();
-  const Inspection inspection(make_plan(factors->tiles().retiled(4, 8), problem.formulation), problem);
+  const WithFactors molecule(closed_shell(4, 8));
+  const Inspection inspection(make_plan(molecule.factors->tiles().retiled(4, 8), molecule.problem.formulation),
+                              molecule.problem);
   // One tile of each kind, so each left panel has all (ph|h'l), each right one all (pd|p'h), each vvoo block all
   // (ph|p'h').
   std::set<double> operations;
@@ -153,15 +163,12 @@ TEST(Inspection, CountsTheOperationsOfMakingPanels) {
 
 // Derivatives in mixed precision read each panel in two formats, and each is made.
 TEST(Inspection, CountsEachFormatOfMadePanels) {
-  SyntheticMolecule molecule = closed_shell(8, 24);
-  molecule.auxiliary = 30;
-  const auto factors = make_synthetic_source(molecule);
-  Problem energies = Inspected::of(SpinFormulation::spin_adapted);
-  energies.right = factors.get();
-  Problem with_derivatives = energies;
+  const WithFactors molecule(closed_shell(8, 24));
+  Problem with_derivatives = molecule.problem;
   with_derivatives.derivatives = Derivatives::all;
-  const Plan plan = make_plan(factors->tiles().retiled_aligned(4, 8, tile_granule), energies.formulation);
-  const Inspection one(plan, energies, Precision::mixed), two(plan, with_derivatives, Precision::mixed);
+  const Plan plan =
+      make_plan(molecule.factors->tiles().retiled_aligned(4, 8, tile_granule), molecule.problem.formulation);
+  const Inspection one(plan, molecule.problem, Precision::mixed), two(plan, with_derivatives, Precision::mixed);
   ASSERT_EQ(one.panel_count(), two.panel_count());
   std::size_t twice = 0;
   for (std::uint32_t panel = 0; panel < one.panel_count(); ++panel) {
