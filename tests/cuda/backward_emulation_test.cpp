@@ -112,16 +112,16 @@ class EmulatedBackwardPass {
     const std::array left = in_order(of_left), right = in_order(of_right);
     const int sides = problem_.sides();
     for (const SeedImage& image : program_.images) {
-      InTiles at{};
-      for (std::size_t q = 0; q < 3; ++q) {
-        at[q] = e[index_of(image.particle(static_cast<int>(q)))];
-        at[3 + q] = e[3 + index_of(image.hole(static_cast<int>(q)))];
-      }
-      const double sign = image.is_negative() ? -1.0 : 1.0;
-      for (int source = 0; source < targets_per_side(problem_.formulation); ++source) {
-        const int target = image.target(source);
+      const double sign = image.negative != 0 ? -1.0 : 1.0;
+      for (std::size_t source = 0; source < index_of(targets_per_side(problem_.formulation)); ++source) {
+        const int target = image.target[source];
         if (target == SeedImage::none) continue;
-        const double l = sign * left[index_of(source)], r = sign * right[index_of(source)];
+        InTiles at{};
+        for (std::size_t q = 0; q < 3; ++q) {
+          at[q] = e[index_of(position_orders[index_of(image.particle_order)][q])];
+          at[3 + q] = e[3 + index_of(position_orders[index_of(image.hole_order[source])][q])];
+        }
+        const double l = sign * left[source], r = sign * right[source];
         if (sides == 1) {
           seeds_[{target, at}] = l + r;
         } else {

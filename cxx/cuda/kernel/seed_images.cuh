@@ -12,73 +12,59 @@ struct TargetNumbers {
   double of[targets];
 };
 
-/// Writes the seeds of a task to device memory, for one lane. The images of the task are in the registers of the warp:
-/// lane n has images n and 32 + n. `Seed`: double or float.
+/// Writes the seeds of a task to device memory, for one lane. A warp has a table in its registers: lane n has pairs n
+/// and 32 + n of an image and a target of an element, targets first. So each iteration computes where the seeds of all
+/// pairs go in one step. `Seed`: double or float.
 template <int targets, int sides, typename Seed>
 class SeedImages {
  public:
-  /// `extent`: of the task. `group`: [i, j, k] hole groups of the CTA tile.
-  template <typename Group>
-  __device__ __forceinline__ SeedImages(const TaskSeeds& task, const std::int32_t (&extent)[6], const Group (&group)[3],
-                                        int lane)
+  /// `elements`: the LaneElements.
+  template <typename Elements>
+  __device__ __forceinline__ SeedImages(const TaskSeeds& task, const Elements& elements, int lane)
       : begin_(static_cast<Seed*>(task.begin)),
         of_task_(task.largest),
-        stride_(static_cast<std::uint32_t>(task.target_stride)),
-        count_(task.images),
-        first_(task.image[lane].bits),
-        second_(task.image[32 + lane % 4].bits),
-        extents_(extent),
-        group_{group[0], group[1], group[2]} {}
-
-  /// Writes the seeds of the two elements of a lane with the same particles to all their images. `elements`: the
-  /// LaneElements. `particle`: [a, b, c]. `has_seeds`: [half]. `seed`: [half][side].
-  template <typename Elements>
-  __device__ __forceinline__ void write(const Elements& elements, const int (&particle)[3], const bool (&has_seeds)[2],
-                                        const TargetNumbers<targets> (&seed)[2][sides]) {
-    const int hole[3] = {elements.local_hole(0, 0), elements.local_hole(1, 0), elements.local_hole(2, 0)};
-    const int upper[3] = {elements.local_hole(0, 1), elements.local_hole(1, 1), elements.local_hole(2, 1)};
-#pragma unroll 1
-    for (int n = 0; n < count_; ++n) {
-      const SeedImage image{__shfl_sync(~0u, n < 32 ? first_ : second_, n % 32)};
-      const int h0 = image.hole(0), h1 = image.hole(1), h2 = image.hole(2);
-      const int b = select(particle, image.particle(1)), c = select(particle, image.particle(2));
-      // Offsets in a target are below 2^32, see tiles_with_room_for_seeds().
-      const auto atom = static_cast<std::uint32_t>(extents_.atom(
-          select(group_, h0), select(group_, h1), select(group_, h2), select(particle, image.particle(0)), b, c));
-      const int odd = (b ^ c) & 1;
-      const std::uint32_t place[2] = {
-          atom + static_cast<unsigned>(place_of(select(hole, h0), select(hole, h1), select(hole, h2), odd)),
-          atom + static_cast<unsigned>(place_of(select(upper, h0), select(upper, h1), select(upper, h2), odd))};
-      // Only spin-orbital seeds, of which a task has one target, change their sign.
-      const auto value = [&](int half, int side, int source) {
-        const double x = seed[half][side].of[source];
-        return targets == 1 && image.is_negative() ? -x : x;
-      };
-      const auto put = [&](int target, int side, double of_first, double of_second) {
-        Seed* const to = begin_ + static_cast<std::size_t>(static_cast<unsigned>(target * sides + side)) * stride_;
-        if (has_seeds[0]) __stcs(to + place[0], static_cast<Seed>(of_first));
-        if (has_seeds[1]) __stcs(to + place[1], static_cast<Seed>(of_second));
-      };
-      const int only = first_with_seeds(image);
-      if (targets > 1 && has_only(image, only)) {  // where all tiles of holes are equal
+        atoms_(static_cast<std::uint32_t>(task.target_stride / seed_atom)),
+        images_(task.images),
+        extents_(elements.data.task.extent) {
 #pragma unroll
-        for (int side = 0; side < sides; ++side) {
-          double first = value(0, side, 0), second = value(1, side, 0);
+    for (int n = 0; n < 2; ++n) pair_[n] = make_pair(task, elements.data.cta_tile.hole_group, lane + 32 * n);
 #pragma unroll
-          for (int source = 1; source < targets; ++source) {
-            first = only == source ? value(0, side, source) : first;
-            second = only == source ? value(1, side, source) : second;
-          }
-          put(image.target(only), side, first, second);
-        }
-        continue;
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int order = 0; order < 6; ++order) {
+        const auto hole = [&](int q) { return elements.local_hole(position_orders_at(order, q), half); };
+        place_[half][order / 4] |= static_cast<unsigned>(place_of(hole(0), hole(1), hole(2))) << (8 * (order % 4));
       }
+    }
+  }
+
+  /// Writes the seeds of the two elements of a lane with the same particles to all their images. `particle`: [a, b, c].
+  /// `has_seeds`: [half]. `seed`: [half][side].
+  __device__ __forceinline__ void write(const int (&particle)[3], const bool (&has_seeds)[2],
+                                        const TargetNumbers<targets> (&seed)[2][sides]) {
+    const Pair low = at_particles(pair_[0], particle), high = at_particles(pair_[1], particle);
+#pragma unroll 1
+    for (int n = 0; n < images_; ++n) {
 #pragma unroll
       for (int source = 0; source < targets; ++source) {
-        const int target = image.target(source);
-        if (target == SeedImage::none) continue;
+        const int number = n * targets + source;
+        const std::uint32_t flags = __shfl_sync(~0u, number < 32 ? low.flags : high.flags, number % 32),
+                            atom = __shfl_sync(~0u, number < 32 ? low.atom : high.atom, number % 32);
+        if ((flags & Pair::none) != 0) continue;
+        const std::uint32_t flip = __byte_perm(flags, 0, 0x4442),
+                            first = __byte_perm(place_[0][0], place_[0][1], flags) ^ flip,
+                            second = __byte_perm(place_[1][0], place_[1][1], flags) ^ flip;
 #pragma unroll
-        for (int side = 0; side < sides; ++side) put(target, side, value(0, side, source), value(1, side, source));
+        for (int side = 0; side < sides; ++side) {
+          // Only spin-orbital seeds, of which a task has one target, change their sign.
+          const auto value = [&](int half) {
+            const double x = seed[half][side].of[source];
+            return static_cast<Seed>(targets == 1 && (flags & Pair::negative) != 0 ? -x : x);
+          };
+          Seed* const to = begin_ + static_cast<std::size_t>(atom + static_cast<unsigned>(side) * atoms_) * seed_atom;
+          if (has_seeds[0]) __stcs(to + first, value(0));
+          if (has_seeds[1]) __stcs(to + second, value(1));
+        }
       }
     }
 #pragma unroll
@@ -99,33 +85,61 @@ class SeedImages {
  private:
   static constexpr bool is_float = sizeof(Seed) == sizeof(float);
 
-  /// Returns three bits for each target of an element, which are zero if it has no seeds.
-  static __device__ __forceinline__ unsigned some_targets(const SeedImage& image) {
-    static_assert(SeedImage::none == 7);
-    return ~image.bits & 0x3ffff;
+  /// An image and a target of an element.
+  struct Pair {
+    /// Bits of `flags`: 0..15 the selector of __byte_perm() for the place in an atom, which is the number of the order
+    /// of the holes and three zeros; 16..23 what changes in that place; 24..26 the order of the particles.
+    static constexpr std::uint32_t zeros = 0x7770, flip_shift = 16, order_shift = 24, negative = 1u << 30,
+                                   none = 1u << 31;
+    std::uint32_t flags;
+    std::uint32_t atom;  ///< number of the atom of side 0 among all atoms of the task
+  };
+
+  /// Returns a pair, with the atom of particles 0.
+  template <typename Group>
+  __device__ __forceinline__ Pair make_pair(const TaskSeeds& task, const Group (&group)[3], int number) const {
+    if (number >= task.images * targets) return {Pair::none, 0};
+    const SeedImage& image = task.image[number / targets];
+    const int source = number % targets, target = image.target[source], order = image.hole_order[source];
+    if (target == SeedImage::none) return {Pair::none, 0};
+    const auto group_at = [&](int q) { return static_cast<int>(group[ordered_position(order, q)]); };
+    const auto atom =
+        static_cast<std::uint32_t>(extents_.atom(group_at(0), group_at(1), group_at(2), 0, 0, 0) / seed_atom);
+    return {Pair::zeros | static_cast<std::uint32_t>(order) |
+                static_cast<std::uint32_t>(image.particle_order) << Pair::order_shift |
+                (image.negative != 0 ? Pair::negative : 0u),
+            static_cast<std::uint32_t>(target * sides) * atoms_ + atom};
   }
-  static __device__ __forceinline__ int first_with_seeds(const SeedImage& image) {
-    return (__ffs(static_cast<int>(some_targets(image))) - 1) / 3;
+  /// Returns a pair at particles a, b, c.
+  __device__ __forceinline__ Pair at_particles(const Pair& pair, const int (&particle)[3]) const {
+    const int order = static_cast<int>(pair.flags >> Pair::order_shift & 7u);
+    const int a = select(particle, ordered_position(order, 0)), b = select(particle, ordered_position(order, 1)),
+              c = select(particle, ordered_position(order, 2));
+    const auto atom = static_cast<std::uint32_t>((a * extents_.particles[1] + b) * extents_.particles[2] + c);
+    constexpr std::uint32_t odd = place_of(0, 0, 0, 1) << Pair::flip_shift;
+    return {pair.flags | (((b ^ c) & 1) != 0 ? odd : 0u), pair.atom + atom};
   }
-  /// Returns true if no other target than `source` has seeds.
-  static __device__ __forceinline__ bool has_only(const SeedImage& image, int source) {
-    return (some_targets(image) & ~(7u << (3 * source))) == 0;
-  }
-  static __device__ __forceinline__ int place_of(int i, int j, int k, int odd) {
+  static constexpr __device__ __forceinline__ int place_of(int i, int j, int k, int odd = 0) {
     return is_float ? float_seed_place(i, j, k, odd) : seed_place(i, j, k, odd);
+  }
+  static constexpr __device__ __forceinline__ int position_orders_at(int order, int q) {
+    constexpr auto all = position_orders;
+    return all[static_cast<std::size_t>(order)][static_cast<std::size_t>(q)];
   }
   static __device__ __forceinline__ int select(const int (&x)[3], int q) {
     return q == 0 ? x[0] : q == 1 ? x[1] : x[2];
   }
 
   Seed* const begin_;
-  unsigned* const of_task_;     ///< see TaskSeeds::largest
-  float largest_ = 0.0f;        ///< magnitude of the floats of the lane
-  const std::uint32_t stride_;  ///< seeds from one target of a side to the next
-  const int count_;
-  const unsigned first_, second_;
+  unsigned* const of_task_;    ///< see TaskSeeds::largest
+  float largest_ = 0.0f;       ///< magnitude of the floats of the lane
+  const std::uint32_t atoms_;  ///< atoms from one target of a side to the next
+  const int images_;
   const SeedExtents extents_;
-  const int group_[3];
+  Pair pair_[2];
+  /// [half] places in an atom of the lane's element with even b + c, a byte for each order of the holes. The last byte
+  /// is 0.
+  std::uint32_t place_[2][2] = {};
 };
 
 }

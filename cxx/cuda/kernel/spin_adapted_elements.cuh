@@ -24,21 +24,22 @@ class SpinAdaptedElements : public WarpEpilogue<SpinFormulation::spin_adapted, s
   using Element = ElementNumber<Base::formulation, Config>;
   using Six = SixTargetsOf<Element>;
 
-  /// Returns the six targets of one side for one element. A target that was not computed is read from a computed target
-  /// with exchanged holes, see target_source(). Another lane of the warp has spilled that element.
-  __device__ __forceinline__ Six read_targets(int side, int a, int b, int c, int half) const {
+  /// Returns where scratch has target `t` of the lane's element with particles 0 of the warp tile, counted from lane 0.
+  /// A target that was not computed is read from a computed target with exchanged holes, see target_source(). Another
+  /// lane of the warp has spilled that element.
+  __device__ __forceinline__ int place_of_target(int t, int half) const {
     const int x[3] = {elements_.local_hole(0, half), elements_.local_hole(1, half), elements_.local_hole(2, half)};
-    const Number* first = scratch_ + side * Base::targets_per_side * numbers_per_target - lane_;
-    const auto read = [&](int t) {
-      const TargetSource source = target_source(elements_.data.equal_groups, t);
-      const auto hole = [&](int p) { return p == 0 ? x[0] : p == 1 ? x[1] : x[2]; };
-      const int i = hole(source.order[0]), j = hole(source.order[1]), k = hole(source.order[2]);
-      constexpr int lone = Elements::final_axes.hole;
-      const int lane = lane_of_holes(lone, i, j, k);
-      return first[(source.target * Config::accumulators + Elements::index(a, b, c, half_of_holes(lone, i, j, k))) *
-                       threads +
-                   lane];
-    };
+    const TargetSource source = target_source(elements_.data.equal_groups, t);
+    const auto hole = [&](int p) { return p == 0 ? x[0] : p == 1 ? x[1] : x[2]; };
+    const int i = hole(source.order[0]), j = hole(source.order[1]), k = hole(source.order[2]);
+    constexpr int lone = Elements::final_axes.hole;
+    return (source.target * Config::accumulators + Elements::index(0, 0, 0, half_of_holes(lone, i, j, k))) * threads +
+           lane_of_holes(lone, i, j, k);
+  }
+  /// Returns the six targets of one side for one element.
+  __device__ __forceinline__ Six read_targets(int side, int a, int b, int c, int half) const {
+    const Number* const first = scratch_ + side * Base::targets_per_side * numbers_per_target - lane_;
+    const auto read = [&](int t) { return first[Elements::index(a, b, c, 0) * threads + place_of_target(t, half)]; };
     return {read(0), read(1), read(2), read(3), read(4), read(5)};
   }
 

@@ -12,22 +12,21 @@ namespace trifuse::gpu {
 namespace {
 
 using Order = std::array<int, 3>;
-constexpr std::array<Order, 6> orders = {{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}}};
 
 std::size_t position(int n) {
   return static_cast<std::size_t>(n);
 }
 
-/// Returns the orders of three positions that only exchange equal tiles. `equal`: as in TaskData.
-std::vector<Order> orders_of_equal(int equal) {
-  if (equal == 0) return {orders[0]};
-  if (equal == 1) return {orders[0], orders[3]};
-  if (equal == 2) return {orders[0], orders[5]};
-  return {orders.begin(), orders.end()};
+/// Returns the numbers of the orders of three positions that only exchange equal tiles. `equal`: as in TaskData.
+std::vector<int> orders_of_equal(int equal) {
+  if (equal == 0) return {0};
+  if (equal == 1) return {0, 3};
+  if (equal == 2) return {0, 5};
+  return {0, 1, 2, 3, 4, 5};
 }
 
-bool is_odd(const Order& order) {
-  return (order[1] - order[0] + 3) % 3 != 1;
+bool is_odd(int order) {
+  return order >= 3;
 }
 
 /// Returns the assignment in which particle particles[q] has the hole holes[assignments[target][q]].
@@ -38,17 +37,35 @@ int source_of(int target, const Order& particles, const Order& holes) {
   return static_cast<int>(std::find(assignments.begin(), assignments.end(), wanted) - assignments.begin());
 }
 
-/// Appends the images of the seeds of a task. `places`: the number among the seeds of each target that has seeds.
-void append_images(SpinFormulation formulation, const TaskData& task, const std::map<int, int>& places,
-                   std::vector<SeedImage>& images) {
+/// Writes the images of the seeds of a task. `places`: the number among the seeds of each target that has seeds. There
+/// are as few images as possible: one for each order of equal particles in the spin-adapted formulation.
+void write_images(SpinFormulation formulation, const TaskData& task, const std::map<int, int>& places,
+                  std::vector<SeedImage>& images) {
   const bool adapted = formulation == SpinFormulation::spin_adapted;
-  for (const Order& particles : orders_of_equal(task.equal_particles)) {
-    for (const Order& holes : orders_of_equal(task.equal_holes)) {
-      std::array<int, 6> targets;
-      targets.fill(SeedImage::none);
-      for (const auto& [target, place] : places)
-        targets[position(adapted ? source_of(target, particles, holes) : 0)] = place;
-      images.push_back(SeedImage::of(targets, particles, holes, !adapted && is_odd(particles) != is_odd(holes)));
+  images.clear();
+  for (const int particles : orders_of_equal(task.equal_particles)) {
+    for (const int holes : orders_of_equal(task.equal_holes)) {
+      for (const auto& [target, place] : places) {
+        const std::size_t source =
+            adapted
+                ? position(source_of(target, position_orders[position(particles)], position_orders[position(holes)]))
+                : 0;
+        const std::int8_t negative = !adapted && is_odd(particles) != is_odd(holes) ? 1 : 0;
+        const auto has_room = [&](const SeedImage& image) {
+          return image.particle_order == particles && image.negative == negative &&
+                 image.target[source] == SeedImage::none;
+        };
+        auto image = std::find_if(images.begin(), images.end(), has_room);
+        if (image == images.end()) {
+          SeedImage empty{};
+          std::fill(std::begin(empty.target), std::end(empty.target), SeedImage::none);
+          empty.particle_order = static_cast<std::int8_t>(particles);
+          empty.negative = negative;
+          image = images.insert(image, empty);
+        }
+        image->target[source] = static_cast<std::int8_t>(place);
+        image->hole_order[source] = static_cast<std::int8_t>(holes);
+      }
     }
   }
 }
@@ -100,7 +117,6 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
   const bool adapted = problem.formulation == SpinFormulation::spin_adapted;
   const int sides = problem.sides();
   list_contractions(space, problem.formulation, task, contractions, EquivalentTargets::listed);
-  program.images.clear();
   program.products.clear();
   program.operations = 0.0;
   std::map<int, int> places;
@@ -141,7 +157,7 @@ void write_backward_program(const Problem& problem, const PanelLayout& layout, c
     }
   }
   program.targets = static_cast<int>(places.size()) * sides;
-  append_images(problem.formulation, names.data, places, program.images);
+  write_images(problem.formulation, names.data, places, program.images);
   program.vvoo.clear();
   for (const auto& [used, name] : names.vvoo) program.vvoo.push_back(used ? vvoo.find(name) : -1);
 }

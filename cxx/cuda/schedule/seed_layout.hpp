@@ -56,29 +56,29 @@ struct SeedExtents {
   }
 };
 
+/// The orders of three positions: the even ones, then the odd ones.
+inline constexpr std::array<std::array<int, 3>, 6> position_orders = {
+    {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}}};
+/// Returns position_orders[order][q].
+constexpr TRIFUSE_HOST_DEVICE int ordered_position(int order, int q) {
+  constexpr std::uint64_t packed = [] {
+    std::uint64_t bits = 0;
+    for (std::size_t n = 18; n-- > 0;) bits = bits << 2 | static_cast<std::uint64_t>(position_orders[n / 3][n % 3]);
+    return bits;
+  }();
+  return static_cast<int>(packed >> (6 * order + 2 * q) & 3);
+}
+
 /// Where the seeds that the triples kernel computes stand among the seeds of a task. Let x be the particles a, b, c and
-/// y the holes i, j, k of a computed element. Its seeds are seeds for the particles x[particle[q]] and the holes
-/// y[hole[q]]: that of its target n is the seed of target targets[n], with the other sign if `negative`.
+/// y the holes i, j, k of a computed element. The seed of its target n is also the seed of target `target[n]` for the
+/// particles x[ordered_position(particle_order, q)] and the holes y[ordered_position(hole_order[n], q)], with the other
+/// sign if `negative` is not 0. `target[n]` is `none` if the image has no seed for target n.
 struct SeedImage {
-  std::uint32_t bits;
-
-  static constexpr int none = 7;  ///< in place of a target that has no seeds
-
-  static constexpr SeedImage of(const std::array<int, 6>& targets, const std::array<int, 3>& particle,
-                                const std::array<int, 3>& hole, bool negative) {
-    std::uint32_t bits = negative ? 1 : 0;
-    const auto append = [&](int number, int width) { bits = bits << width | static_cast<std::uint32_t>(number); };
-    for (int q = 2; q >= 0; --q) append(hole[static_cast<std::size_t>(q)], 2);
-    for (int q = 2; q >= 0; --q) append(particle[static_cast<std::size_t>(q)], 2);
-    for (int n = 5; n >= 0; --n) append(targets[static_cast<std::size_t>(n)], 3);
-    return {bits};
-  }
-  constexpr TRIFUSE_HOST_DEVICE int target(int n) const { return static_cast<int>(bits >> (3 * n) & 7); }
-  constexpr TRIFUSE_HOST_DEVICE int particle(int q) const { return static_cast<int>(bits >> (18 + 2 * q) & 3); }
-  constexpr TRIFUSE_HOST_DEVICE int hole(int q) const { return static_cast<int>(bits >> (24 + 2 * q) & 3); }
-  constexpr TRIFUSE_HOST_DEVICE bool is_negative() const { return (bits >> 30 & 1) != 0; }
+  static constexpr std::int8_t none = -1;
+  std::int8_t target[6], hole_order[6], particle_order, negative;
 };
-inline constexpr int most_seed_images = 36;
+/// Largest number of images of a task, times the number of targets of an element.
+inline constexpr int most_image_targets = 36;
 
 /// The seeds of a task in device memory: doubles, or floats in mixed precision.
 struct TaskSeeds {
@@ -86,7 +86,7 @@ struct TaskSeeds {
   unsigned* largest;           ///< bits of the largest magnitude of a seed of the task; only in mixed precision
   std::int64_t target_stride;  ///< seeds from one target of a side to the next
   std::int32_t images;
-  SeedImage image[most_seed_images];
+  SeedImage image[most_image_targets];
 };
 
 /// Where the triples kernel of a run with derivatives puts its results.
