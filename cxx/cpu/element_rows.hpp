@@ -34,6 +34,22 @@ TRIFUSE_ALWAYS_INLINE void count_orders(const EnergyInput& in, double of_holes, 
   if (before < length) orders[before] = of_holes * orders_of(equal, x[0], x[1], x[1]);
 }
 
+/// Where the rows of all targets are in their arrays, for the holes of an element.
+class RowPlaces {
+ public:
+  TRIFUSE_ALWAYS_INLINE void set_holes(const EnergyInput& in, const Indices& x) {
+    for (std::size_t t = 0; t < of_holes_.size(); ++t)
+      of_holes_[t] = x[3] * in.step[t][3] + x[4] * in.step[t][4] + x[5] * in.step[t][5];
+  }
+  /// Returns the place of the element `x` of a target, doubles.
+  TRIFUSE_ALWAYS_INLINE std::int64_t operator()(const EnergyInput& in, std::size_t target, const Indices& x) const {
+    return of_holes_[target] + x[0] * in.step[target][0] + x[1] * in.step[target][1] + x[2];
+  }
+
+ private:
+  std::array<std::int64_t, 6> of_holes_{};
+};
+
 /// Which elements visit_rows() visits: all, or of those with the same orbitals in another order about one, see
 /// orders_of(). In the last case a row has elements of which there are 0, too.
 enum class Visited { all, ascending };

@@ -21,13 +21,14 @@ struct Row {
   alignas(64) double e_bracket_t[length], e_paren_t[length], e_bracket_t_same[length], e_paren_t_same[length];
 };
 
-/// Computes the numerators of a row. `at`: index of its first element in the targets.
+/// Computes the numerators of the row that begins at `x`.
 template <int targets, int length>
-TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Row<length>& row) {
+TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, const RowPlaces& places, const Indices& x,
+                                      Row<length>& row) {
   const auto& s = row.singles;
   if constexpr (targets == 1) {
-    const double* __restrict left = in.left[0].d[0] + at;
-    const double* __restrict right = in.d_right[0] + at;
+    const double* __restrict left = in.left[0].d[0] + places(in, 0, x);
+    const double* __restrict right = in.d_right[0] + places(in, 0, x);
 #pragma omp simd simdlen(8)
     for (int c = 0; c < length; ++c) {
       const Energies n = spin_orbital_energies(left[c] * right[c], s[0][c] * right[c]);
@@ -35,10 +36,10 @@ TRIFUSE_ALWAYS_INLINE void numerators(const EnergyInput& in, std::int64_t at, Ro
       row.e_paren_t[c] = n.e_paren_t;
     }
   } else {
-    const double *l0 = in.left[0].d[0] + at, *l1 = in.left[0].d[1] + at, *l2 = in.left[0].d[2] + at,
-                 *l3 = in.left[0].d[3] + at, *l4 = in.left[0].d[4] + at, *l5 = in.left[0].d[5] + at;
-    const double *r0 = in.d_right[0] + at, *r1 = in.d_right[1] + at, *r2 = in.d_right[2] + at, *r3 = in.d_right[3] + at,
-                 *r4 = in.d_right[4] + at, *r5 = in.d_right[5] + at;
+    const auto left = [&](std::size_t t) { return in.left[0].d[t] + places(in, t, x); };
+    const auto right = [&](std::size_t t) { return in.d_right[t] + places(in, t, x); };
+    const double *l0 = left(0), *l1 = left(1), *l2 = left(2), *l3 = left(3), *l4 = left(4), *l5 = left(5);
+    const double *r0 = right(0), *r1 = right(1), *r2 = right(2), *r3 = right(3), *r4 = right(4), *r5 = right(5);
 #pragma omp simd simdlen(8)
     for (int c = 0; c < length; ++c) {
       const Numerators n = spin_adapted_numerators({l0[c], l1[c], l2[c], l3[c], l4[c], l5[c]},
@@ -92,6 +93,7 @@ class EnergyRows {
   TRIFUSE_ALWAYS_INLINE bool begin_holes(const Indices& x, std::int64_t /*at*/, std::int64_t /*count*/) {
     if (vanishing_holes<targets>(in_, x)) return false;
     resolve(in_.left[0].singles, in_.extent, x, terms_);
+    places_.set_holes(in_, x);
     holes_ = in_.eps[3][x[3]] + in_.eps[4][x[4]] + in_.eps[5][x[5]];
     orders_ = orders_of(in_.equal_holes, x[3], x[4], x[5]);
     return true;
@@ -100,10 +102,10 @@ class EnergyRows {
     return !vanishing_pair<targets>(in_, x);
   }
   template <int length>
-  TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t at) {
+  TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t /*at*/) {
     Row<length> row;
     add_terms<targets>(terms_, x, row.singles);
-    numerators<targets>(in_, at, row);
+    numerators<targets>(in_, places_, x, row);
     for_each_vanishing<targets, length>(in_, x, [&](std::int64_t c) {
       row.e_bracket_t[c] = row.e_paren_t[c] = row.e_bracket_t_same[c] = row.e_paren_t_same[c] = 0.0;
     });
@@ -129,6 +131,7 @@ class EnergyRows {
   const std::span<const double> omega2_;
   std::vector<VectorSums> sums_;  ///< [omega2]
   std::vector<ResolvedTerm> terms_;
+  RowPlaces places_;
   double holes_ = 0.0;   ///< sum of the orbital energies of i, j, k
   double orders_ = 0.0;  ///< see orders_of(), of i, j, k
 };

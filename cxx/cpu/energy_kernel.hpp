@@ -32,13 +32,14 @@ struct LeftTriples {
 };
 
 /// A task whose connected triples are complete. A target is an array [i,j,k,a,b,c] whose rows of c have padded length,
-/// see row_length(). The elements behind the end of a row are zero in targets. In other arrays they may be any readable
-/// numbers.
+/// see row_length(). If tiles are equal, it may be another target with i, j, k or a, b exchanged. The elements behind
+/// the end of a row are zero in targets. In other arrays they may be any readable numbers.
 struct EnergyInput {
   int targets = 1;  ///< 1 (spin-orbital) or 6 (spin-adapted)
   int left_sides = 1;
   std::array<LeftTriples, max_left_sides> left{};    ///< [left side]
   std::array<const double*, 6> d_right{};            ///< targets of the right side
+  std::array<Six, 6> step{};                         ///< [target] doubles from one a, b, c, i, j, k to the next; c: 1
   std::array<std::int64_t, 6> extent{};              ///< extents of a, b, c, i, j, k
   std::array<const double*, 6> eps{};                ///< orbital energies of a, b, c, i, j, k, hartree
   std::array<bool, 2> equal_particles{};             ///< true for equal tiles: a = b, b = c

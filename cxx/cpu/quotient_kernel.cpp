@@ -122,6 +122,7 @@ class QuotientSums {
   TRIFUSE_ALWAYS_INLINE bool begin_holes(const Indices& x, std::int64_t /*at*/, std::int64_t /*count*/) {
     for (std::size_t n = 0; n < left_sides(); ++n) resolve(in_.left[n].singles, in_.extent, x, s_terms_[n]);
     resolve(in_.c3, in_.extent, x, c3_terms_);
+    places_.set_holes(in_, x);
     const bool ij = in_.equal_holes[0] && x[3] == x[4], jk = in_.equal_holes[1] && x[4] == x[5];
     const std::array equal = {jk, in_.equal_holes[0] && in_.equal_holes[1] && x[3] == x[5], ij};
     equal_holes_ = equal[0] || equal[1] || equal[2];
@@ -144,7 +145,7 @@ class QuotientSums {
   }
   TRIFUSE_ALWAYS_INLINE void end_holes(const Indices& /*x*/) const {}
   template <int of_row>
-  TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t at) {
+  TRIFUSE_ALWAYS_INLINE void add(const Indices& x, std::int64_t /*at*/) {
     static_assert(of_row == length);
     count_orders(in_, orders_of_holes_, x, orders_);
     alignas(64) double disconnected[6][length];
@@ -152,7 +153,7 @@ class QuotientSums {
                                            disconnected[3], disconnected[4], disconnected[5]};
     const auto at_row = [&](const RowsOfTargets& targets_of_side) {
       RowsOfTargets rows{};
-      for (std::size_t t = 0; t < targets; ++t) rows[t] = targets_of_side[t] + at;
+      for (std::size_t t = 0; t < targets; ++t) rows[t] = targets_of_side[t] + places_(in_, t, x);
       return rows;
     };
     ElementRows<targets> right, c3;
@@ -285,9 +286,10 @@ class QuotientSums {
   std::vector<ResolvedTerm> s_terms_[max_left_sides], c3_terms_;
   bool equal_holes_ = false;                               ///< true if two holes are equal
   std::array<bool, spin_element_count> zero_for_holes_{};  ///< [spin element]: two equal holes have equal spins
-  double of_holes_ = 0.0;                                  ///< sum of the orbital energies of the holes
-  double orders_of_holes_ = 0.0;                           ///< see orders_of()
-  alignas(64) double orders_[length] = {};                 ///< of the elements of a row, see count_orders()
+  RowPlaces places_;
+  double of_holes_ = 0.0;                   ///< sum of the orbital energies of the holes
+  double orders_of_holes_ = 0.0;            ///< see orders_of()
+  alignas(64) double orders_[length] = {};  ///< of the elements of a row, see count_orders()
 };
 
 template <int targets>

@@ -92,14 +92,7 @@ void SubtaskWorker::execute_subtask(const Task& task, std::span<TaskEnergy> ener
   rows_ = a * b * i * j * k;
   for (int side = 0; side < problem_.sides(); ++side) build_targets(static_cast<Side>(side));
 
-  input_.targets = contractions_.targets;
-  input_.left_sides = problem_.left_sides();
-  for (int t = 0; t < contractions_.targets; ++t) {
-    const auto at = static_cast<std::size_t>(t);
-    input_.d_right[at] = target(t, Side::right);
-    for (int n = 0; n < input_.left_sides; ++n)
-      input_.left[static_cast<std::size_t>(n)].d[at] = target(t, problem_.two_sided() ? left_side(n) : Side::right);
-  }
+  locate_targets();
   input_.extent = extent_;
   input_.denominators = problem_.denominators;
   const std::int64_t first_particle = space_[space_.hole_tiles()].offset;
@@ -153,11 +146,41 @@ void SubtaskWorker::build_targets(Side side) {
       if (shares_target(product) == sharing) multiply(product, side);
     }
   }
+  for (const EquivalentTarget& equivalent : contractions_.equivalent_targets)
+    written_[static_cast<std::size_t>(equivalent.target)] = true;
   for (int t = 0; t < contractions_.targets; ++t) {
     // If spin or symmetry forbid all products of a target, D is zero, but S may not be zero.
     if (!written_[static_cast<std::size_t>(t)]) std::fill_n(target(t, side), rows_ * stride_[1], 0.0);
   }
-  for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) copy_equivalent_target(equivalent, side);
+  for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) {
+    if (!reads_source(equivalent)) copy_equivalent_target(equivalent, side);
+  }
+}
+
+bool SubtaskWorker::reads_source(const EquivalentTarget& equivalent) const {
+  constexpr std::uint8_t slot_of_c = 2;
+  return !adjoint_ && equivalent.slot[2] == slot_of_c;  // rows of c stay rows of c
+}
+
+void SubtaskWorker::locate_targets() {
+  input_.targets = contractions_.targets;
+  input_.left_sides = problem_.left_sides();
+  const auto locate = [&](int t, int source, const Six& step) {
+    const auto at = static_cast<std::size_t>(t);
+    input_.step[at] = step;
+    input_.d_right[at] = target(source, Side::right);
+    for (int n = 0; n < input_.left_sides; ++n) {
+      const Side side = problem_.two_sided() ? left_side(n) : Side::right;
+      input_.left[static_cast<std::size_t>(n)].d[at] = target(source, side);
+    }
+  };
+  for (int t = 0; t < contractions_.targets; ++t) locate(t, t, stride_);
+  for (const EquivalentTarget& equivalent : contractions_.equivalent_targets) {
+    if (!reads_source(equivalent)) continue;
+    Six step{};
+    for (std::size_t q = 0; q < 6; ++q) step[equivalent.slot[q]] = stride_[q];
+    locate(equivalent.target, equivalent.source, step);
+  }
 }
 
 void SubtaskWorker::round_target(double* target) {

@@ -61,7 +61,11 @@ class SubtaskWorker {
   void add_to_targets(const Product& product, Side side, const OrderedProduct& found, const Six& in_product);
   /// Makes the elements behind the ends of a target's rows zero.
   void clear_padding(double* target);
+  /// Returns true if the energies read the source in place of a target. Derivatives need all targets.
+  bool reads_source(const EquivalentTarget& equivalent) const;
   void copy_equivalent_target(const EquivalentTarget& equivalent, Side side);
+  /// Writes to `input_` where the energies find all targets.
+  void locate_targets();
   /// Fills the terms of S and of C3 in `input_`. The vvoo blocks stay in memory until `vvoo_blocks_` is cleared.
   void resolve_singles(const Task& task);
 

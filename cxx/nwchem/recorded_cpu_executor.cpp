@@ -94,6 +94,7 @@ Energies RecordedCpuExecutor::execute(const RecordedTask& task, double weight,
   std::array<std::vector<double>, 6> energies;
   EnergyInput input;
   input.left[0].d[0] = input.d_right[0] = target_.data();
+  input.step[0] = stride;
   input.extent = task.extent();
   for (std::size_t q = 0; q < 6; ++q) {
     energies[q].assign(eps[q], eps[q] + task.extent()[q]);

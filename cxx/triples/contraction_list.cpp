@@ -88,7 +88,8 @@ void write_spin_orbital(const TileSpace& space, const Task& task, ContractionLis
   }
 }
 
-/// Returns the permutations of the three positions that leave the tiles of a triple unchanged.
+/// Returns the permutations of the three positions that leave the tiles of a triple unchanged, those that keep the last
+/// position first.
 std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
   std::vector<Permutation> kept;
   for (const Permutation& s : assignments) {
@@ -96,11 +97,13 @@ std::vector<Permutation> stabilizer(const std::array<int, 3>& tiles) {
     for (std::size_t q = 0; q < 3; ++q) same = same && tiles[static_cast<std::size_t>(s[q])] == tiles[q];
     if (same) kept.push_back(s);
   }
+  std::stable_partition(kept.begin(), kept.end(), [](const Permutation& s) { return s[2] == 2; });
   return kept;
 }
 
 /// Returns the lower target of which `target` is a permutation; nullopt if there is none. W of assignment s is W of
-/// assignment r with the particles permuted by x and the holes permuted by y if s = y r x^-1.
+/// assignment r with the particles permuted by x and the holes permuted by y if s = y r x^-1. If possible, c stays in
+/// place, because it is the fastest index of targets on cores.
 std::optional<EquivalentTarget> find_equivalent_target(const Task& task, int target) {
   const Permutation& s = assignments[static_cast<std::size_t>(target)];
   for (int source = 0; source < target; ++source) {
