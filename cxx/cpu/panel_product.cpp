@@ -1,6 +1,7 @@
 #include "cxx/cpu/panel_product.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cxx/base/vector_clones.hpp"
 
@@ -12,8 +13,19 @@ namespace {
 constexpr std::int64_t longest_strip = 16, longest_block = 192;
 /// Doubles of packed strips, which stay in the cache of the second level.
 constexpr std::int64_t most_packed = 32768;
+/// Rows of b in a chunk, a multiple of the rows of all tiles.
+constexpr std::int64_t chunk = 24;
 
 using Strip = PanelProduct::Strip;
+
+/// Appends the offsets of the rows [x2,x1,x0] of an array.
+void append_offsets(const std::array<std::int64_t, 3>& extent, const std::array<std::int64_t, 3>& stride,
+                    std::vector<std::int64_t>& offsets) {
+  for (std::int64_t x2 = 0; x2 < extent[2]; ++x2)
+    for (std::int64_t x1 = 0; x1 < extent[1]; ++x1)
+      for (std::int64_t x0 = 0; x0 < extent[0]; ++x0)
+        offsets.push_back(x0 * stride[0] + x1 * stride[1] + x2 * stride[2]);
+}
 
 /// Writes the strips of `a` in order. `granule`: lanes of the shortest strip.
 void list_strips(const ProductRows& a, std::int64_t granule, std::vector<Strip>& strips) {
@@ -34,6 +46,7 @@ struct StripProduct {
   std::int64_t contracted;
   const double* b;           ///< at the first x of the block
   const std::int64_t* rows;  ///< of the chunk
+  std::int64_t step;         ///< from one x of b to the next
   std::int64_t row_count;
   const std::int64_t* offsets;  ///< [target, row of b], at the first row of the chunk
   std::int64_t offsets_of_target;
@@ -73,7 +86,7 @@ TRIFUSE_ALWAYS_INLINE void multiply_tile(const StripProduct& p, std::int64_t fir
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) sum[row][v] = V{};
   const double* a = p.packed;
-  for (std::int64_t x = 0; x < p.contracted; ++x, a += lanes) {
+  for (std::int64_t x = 0; x < p.contracted * p.step; x += p.step, a += lanes) {
     V of_a[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) of_a[v] = *reinterpret_cast<const V*>(a + v * width);
@@ -159,10 +172,29 @@ TRIFUSE_ALWAYS_INLINE void pack_strip(const ProductRows& a, const Strip& strip, 
   }
 }
 
+/// Copies `count` numbers. The compiler knows the size if it is `usual`.
+template <std::int64_t usual>
+void copy_some(const double* from, std::int64_t count, double* to) {
+  if (count == usual) {
+    std::memcpy(to, from, usual * sizeof(double));
+  } else {
+    for (std::int64_t n = 0; n < count; ++n) to[n] = from[n];
+  }
+}
+
+/// Packs the columns of a strip, to[row, lanes]. `rows`: offsets of the rows. Lanes without a column become zero.
+void pack_columns(const double* data, const Strip& strip, std::span<const std::int64_t> rows, double* to) {
+  for (const std::int64_t row : rows) {
+    const double* const from = data + row + strip.at[0];
+    copy_some<longest_strip>(from, strip.count, to);
+    std::fill(to + strip.count, to + strip.lanes, 0.0);
+    to += strip.lanes;
+  }
+}
+
 /// The functions for vectors of one width.
 struct VectorKernel {
   std::int64_t granule;  ///< lanes of the shortest strip
-  std::int64_t chunk;    ///< rows of b in a chunk, a multiple of the rows of all tiles
   void (*pack)(const ProductRows& a, const Strip& strip, std::int64_t begin, std::int64_t contracted, double* to);
   void (*multiply)(const StripProduct& p);
 };
@@ -201,10 +233,47 @@ void multiply_128(const StripProduct& p) {
 
 VectorKernel kernel_for(int width) {
 #if defined(__x86_64__)
-  if (width == 512) return {8, 16, pack_512, multiply_512};
-  if (width == 256) return {4, 12, pack_256, multiply_256};
+  if (width == 512) return {8, pack_512, multiply_512};
+  if (width == 256) return {4, pack_256, multiply_256};
 #endif
-  return {4, 12, pack_128, multiply_128};
+  return {4, pack_128, multiply_128};
+}
+
+/// What multiply_strips() needs to know about rows of b.
+struct RowsOfB {
+  const double* begin;       ///< at the first x of a block
+  const std::int64_t* rows;  ///< see StripProduct
+  std::int64_t step;
+};
+
+/// The loops of PanelProduct. `packed`: room for strips. `offsets`: [target, row of b] in the targets, `count` rows.
+/// `pack(strip, begin, length, to)` packs a strip for a block of x. `rows_of(row, count, begin, length)` returns the
+/// RowsOfB of a chunk that begins with `row`.
+template <typename Pack, typename RowsOf>
+void multiply_strips(const VectorKernel& kernel, std::span<const Strip> strips, std::span<double> packed,
+                     std::int64_t contracted, std::int64_t count, const std::int64_t* offsets,
+                     std::span<const ProductTarget> targets, Pack pack, RowsOf rows_of) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, (contracted + longest_block - 1) / longest_block);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t begin = block * contracted / blocks, length = (block + 1) * contracted / blocks - begin;
+    const std::size_t together =
+        packed.size() / static_cast<std::size_t>(longest_strip * std::max<std::int64_t>(1, length));
+    for (std::size_t first = 0; first < strips.size(); first += together) {
+      const std::span<const Strip> some = strips.subspan(first, std::min(together, strips.size() - first));
+      const auto of_strip = [&](std::size_t n) {
+        return packed.data() + static_cast<std::int64_t>(n) * longest_strip * length;
+      };
+      for (std::size_t n = 0; n < some.size(); ++n) pack(some[n], begin, length, of_strip(n));
+      for (std::int64_t row = 0; row < count; row += chunk) {
+        const std::int64_t rows = std::min(chunk, count - row);
+        const RowsOfB b = rows_of(row, rows, begin, length);
+        for (std::size_t n = 0; n < some.size(); ++n) {
+          kernel.multiply({of_strip(n), length, b.begin, b.rows, b.step, rows, offsets + row, count, targets,
+                           block == 0, &some[n]});
+        }
+      }
+    }
+  }
 }
 
 }
@@ -233,38 +302,46 @@ void PanelProduct::add(const ProductRows& a, const ProductRows& b, std::int64_t 
   const std::int64_t count = b.count();
   rows_.clear();
   offsets_.clear();
-  const auto for_rows_of_b = [&](auto function) {
-    for (std::int64_t x2 = 0; x2 < b.extent[2]; ++x2)
-      for (std::int64_t x1 = 0; x1 < b.extent[1]; ++x1)
-        for (std::int64_t x0 = 0; x0 < b.extent[0]; ++x0) function(x0, x1, x2);
-  };
-  for_rows_of_b(
-      [&](auto x0, auto x1, auto x2) { rows_.push_back(x0 * b.stride[0] + x1 * b.stride[1] + x2 * b.stride[2]); });
-  for (const ProductTarget& target : targets) {
-    for_rows_of_b([&](auto x0, auto x1, auto x2) {
-      offsets_.push_back(x0 * target.step[3] + x1 * target.step[4] + x2 * target.step[5]);
-    });
-  }
+  append_offsets(b.extent, b.stride, rows_);
+  for (const ProductTarget& target : targets)
+    append_offsets(b.extent, {target.step[3], target.step[4], target.step[5]}, offsets_);
   list_strips(a, kernel.granule, strips_);
 
-  const std::int64_t blocks = std::max<std::int64_t>(1, (contracted + longest_block - 1) / longest_block);
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const std::int64_t begin = block * contracted / blocks, length = (block + 1) * contracted / blocks - begin;
-    const std::size_t together =
-        packed_.size() / static_cast<std::size_t>(longest_strip * std::max<std::int64_t>(1, length));
-    for (std::size_t first = 0; first < strips_.size(); first += together) {
-      const std::span<const Strip> some = std::span(strips_).subspan(first, std::min(together, strips_.size() - first));
-      for (std::size_t n = 0; n < some.size(); ++n)
-        kernel.pack(a, some[n], begin, length, packed_.data() + static_cast<std::int64_t>(n) * longest_strip * length);
-      for (std::int64_t row = 0; row < count; row += kernel.chunk) {
-        for (std::size_t n = 0; n < some.size(); ++n) {
-          kernel.multiply({packed_.data() + static_cast<std::int64_t>(n) * longest_strip * length, length,
-                           b.data + begin, rows_.data() + row, std::min(kernel.chunk, count - row),
-                           offsets_.data() + row, count, targets, block == 0, &some[n]});
-        }
-      }
-    }
-  }
+  multiply_strips(
+      kernel, strips_, packed_.span(), contracted, count, offsets_.data(), targets,
+      [&](const Strip& strip, std::int64_t begin, std::int64_t length, double* to) {
+        kernel.pack(a, strip, begin, length, to);
+      },
+      [&](std::int64_t row, std::int64_t, std::int64_t begin, std::int64_t) {
+        return RowsOfB{b.data + begin, rows_.data() + row, 1};
+      });
+}
+
+void PanelProduct::multiply(const MatrixView& s, const ProductRows& p, std::int64_t columns, double* out) {
+  const VectorKernel kernel = kernel_for(vector_width_);
+  const bool contiguous = s.column_step == 1;
+  rows_.clear();
+  offsets_.clear();
+  summed_.clear();
+  append_offsets({s.rows, 1, 1}, {contiguous ? s.row_step : 1, 0, 0}, rows_);
+  append_offsets({s.rows, 1, 1}, {row_length(columns), 0, 0}, offsets_);
+  append_offsets(p.extent, p.stride, summed_);
+  list_strips({nullptr, {columns, 1, 1}, {}}, kernel.granule, strips_);
+  const ProductTarget target{out, {1, 0, 0, 0, 0, 0}, 1.0, true};
+  multiply_strips(
+      kernel, strips_, packed_.span(), s.columns, s.rows, offsets_.data(), {&target, 1},
+      [&](const Strip& strip, std::int64_t begin, std::int64_t length, double* to) {
+        pack_columns(p.data, strip,
+                     std::span(summed_).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(length)), to);
+      },
+      [&](std::int64_t row, std::int64_t count, std::int64_t begin, std::int64_t length) {
+        if (contiguous) return RowsOfB{s.data + begin, rows_.data() + row, 1};
+        chunk_.resize(static_cast<std::size_t>(chunk * length));
+        double* to = chunk_.data();
+        for (std::int64_t x = begin; x < begin + length; ++x, to += chunk)
+          copy_some<chunk>(s.data + x * s.column_step + row, count, to);
+        return RowsOfB{chunk_.data(), rows_.data(), chunk};
+      });
 }
 
 }

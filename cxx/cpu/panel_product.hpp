@@ -29,6 +29,13 @@ struct ProductTarget {
   bool assign;  ///< true: the target is overwritten, and the elements behind the ends of its rows become zero
 };
 
+/// A matrix in memory. One of its steps is 1.
+struct MatrixView {
+  const double* data;
+  std::int64_t rows, columns;
+  std::int64_t row_step, column_step;  ///< doubles from one row, or from one column, to the next
+};
+
 /// Multiplies panels and adds the products to targets, on one thread. DGEMM would pack both panels for each product and
 /// write the product to memory, from where it would have to be added. Here x0 of `a` is the index of the vectors, which
 /// is the fastest one of the targets; so sums go from registers to the targets, and only `a` is packed.
@@ -58,6 +65,9 @@ class PanelProduct {
   /// Computes target[b's rows, a's rows] += sign * sum_x a[row, x] b[row, x] for all targets. `contracted`: extent of
   /// x. A target that is overwritten must not overlap others.
   void add(const ProductRows& a, const ProductRows& b, std::int64_t contracted, std::span<const ProductTarget> targets);
+  /// Computes out[row, x] = sum_k s[row, k] p[k, x] for x < `columns`. `p`: has a row for each column of s. Rows of
+  /// `out` have row_length(columns) doubles. Needs the scratch of scratch_doubles(1, columns, p.count()).
+  void multiply(const MatrixView& s, const ProductRows& p, std::int64_t columns, double* out);
   /// Returns the doubles for packed strips. `rows`: rows of x0 of the largest `a`; `row`: elements of the longest one.
   /// `contracted`: largest extent of x.
   static std::int64_t scratch_doubles(std::int64_t rows, std::int64_t row, std::int64_t contracted);
@@ -66,7 +76,9 @@ class PanelProduct {
   int vector_width_;
   Buffer packed_;
   std::vector<Strip> strips_;
+  std::vector<double> chunk_;          ///< [x, row of b] rows of b whose x are not contiguous
   std::vector<std::int64_t> rows_;     ///< [row of b] its offset in the panel, doubles
+  std::vector<std::int64_t> summed_;   ///< [row of p] its offset in the panel, doubles
   std::vector<std::int64_t> offsets_;  ///< [target, row of b] offsets in the target, doubles
 };
 

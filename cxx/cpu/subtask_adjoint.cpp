@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cxx/base/blas.hpp"
 #include "cxx/cpu/subtask_products.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 #include "tce_tiles/tiles/tile_sizes.hpp"
@@ -23,10 +22,20 @@ std::int64_t small_doubles(const Problem& problem, const TileSpace& tiles) {
   return terms * (h * h * p + h) * row_length(p) + 3 * (row_length(p) + row_length(h));
 }
 
+/// Returns the rows of the largest panel.
+std::int64_t rows_of_panel(const TileSpace& tiles) {
+  const auto [h, p] = largest_tiles(tiles);
+  return h * p * std::max(h, p);
+}
+
 /// Returns the doubles for the derivatives by one panel.
 std::int64_t doubles_of_panel(const TileSpace& tiles) {
-  const auto [h, p] = largest_tiles(tiles);
-  return h * p * std::max(h, p) * largest_contracted_extent(tiles);
+  return rows_of_panel(tiles) * row_length(largest_contracted_extent(tiles));
+}
+
+/// Returns the scratch of the products of seeds and panels, doubles.
+std::int64_t doubles_of_products(const TileSpace& tiles) {
+  return PanelProduct::scratch_doubles(1, largest_contracted_extent(tiles), rows_of_panel(tiles));
 }
 
 /// The columns of a panel.
@@ -43,12 +52,6 @@ PanelColumns wanted_columns(const Problem& problem, const PanelParts& panels, co
   return {begin, key.kind == PanelKind::left ? contracted.particles : contracted.holes};
 }
 
-/// Returns columns that contain `wanted`, if possible a multiple of 8, for which kernels of BLAS are fastest.
-PanelColumns fast_columns(const PanelColumns& wanted, std::int64_t all) {
-  const std::int64_t count = std::min(row_length(wanted.count), all);
-  return {std::min(wanted.begin, all - count), count};
-}
-
 }
 
 SubtaskAdjoint::SubtaskAdjoint(const Problem& problem, const PanelParts& panels)
@@ -56,10 +59,11 @@ SubtaskAdjoint::SubtaskAdjoint(const Problem& problem, const PanelParts& panels)
       panels_(panels),
       space_(panels.tiles()),
       small_(static_cast<std::size_t>(small_doubles(problem, space_))),
-      panel_(static_cast<std::size_t>(doubles_of_panel(space_))) {}
+      panel_(static_cast<std::size_t>(doubles_of_panel(space_))),
+      panel_product_(doubles_of_products(space_)) {}
 
 std::int64_t SubtaskAdjoint::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
-  return small_doubles(problem, tiles) + doubles_of_panel(tiles);
+  return small_doubles(problem, tiles) + doubles_of_panel(tiles) + doubles_of_products(tiles);
 }
 
 void SubtaskAdjoint::add(const FinishedSubtask& subtask, TaskSums& sums) {
@@ -141,7 +145,7 @@ void SubtaskAdjoint::return_to_source(const FinishedSubtask& subtask, const Equi
 }
 
 void SubtaskAdjoint::multiply(const FinishedSubtask& subtask, const Product& product, Side side, TaskSums& sums) {
-  const std::optional<OrderedProduct> found = subtask.products.find_in_order(product, side);
+  const std::optional<OrderedProduct> found = subtask.products.find(product, side);
   if (!found) return;
   const auto& targets = side == Side::left ? subtask.left : subtask.right;
   bool assign = true;
@@ -160,24 +164,24 @@ void SubtaskAdjoint::multiply(const FinishedSubtask& subtask, const Product& pro
     scatter(targets[index_of(destination.target)], n, from, to, destination.sign, assign, subtask.product);
     assign = false;
   }
-  multiply_panel(*found, PanelKey::left(product.left, side), subtask.product, sums);
-  multiply_panel(*found, PanelKey::right(product.right, side), subtask.product, sums);
+  const Six extent = found->in_order(product.destinations.front(), subtask.input.extent);
+  multiply_panel(*found, extent, PanelKey::left(product.left, side), subtask.product, sums);
+  multiply_panel(*found, extent, PanelKey::right(product.right, side), subtask.product, sums);
 }
 
-void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey& key, const double* seeds,
-                                    TaskSums& sums) {
+void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const Six& extent, const PanelKey& key,
+                                    const double* seeds, TaskSums& sums) {
   const bool left = key.kind == PanelKind::left, is_a = left == found.left_is_a;
   const ContractedExtent contracted = panels_.contracted(key);
-  const PanelColumns wanted = wanted_columns(problem_, panels_, key, contracted);
-  if (wanted.count == 0) return;
-  const auto [begin, count] = fast_columns(wanted, contracted.total());
+  const auto [begin, count] = wanted_columns(problem_, panels_, key, contracted);
+  if (count == 0) return;
   // Seeds are c[n,m]. The derivative by a[m,x] is sum_n c[n,m] b[n,x], that by b[n,x] is sum_m c[n,m] a[m,x].
-  const std::int64_t rows = is_a ? found.m : found.n, summed = is_a ? found.n : found.m;
-  const double* const other = (is_a ? found.b : found.a) + begin;
-  trifuse::multiply(is_a, false, rows, count, summed, 1.0, seeds, found.m, other,
-                    is_a ? found.b_stride : found.a_stride, 0.0, panel_.data(), count);
-  operations_ += 2.0 * static_cast<double>(rows) * static_cast<double>(count) * static_cast<double>(summed);
-  const double* const first = panel_.data() + wanted.begin - begin;
+  const MatrixView c =
+      is_a ? MatrixView{seeds, found.m, found.n, 1, found.m} : MatrixView{seeds, found.n, found.m, found.m, 1};
+  ProductRows other = is_a ? found.rows_of_b(extent) : found.rows_of_a(extent);
+  other.data += begin;
+  panel_product_.multiply(c, other, count, panel_.data());
+  operations_ += 2.0 * static_cast<double>(c.rows) * static_cast<double>(count) * static_cast<double>(c.columns);
   const PanelRows in_sums = panels_.rows_of_sums(key);
   const std::int64_t at =
       problem_.derivatives == Derivatives::all ? 0 : in_sums.amplitude_part(key.kind) - in_sums.begin;
@@ -189,7 +193,7 @@ void SubtaskAdjoint::multiply_panel(const OrderedProduct& found, const PanelKey&
       row = p2 + p * (p3 + pp * h3);
     }
     sums.add(DerivativeSums::operands, static_cast<std::size_t>(position + at),
-             {first + row * count, static_cast<std::size_t>(wanted.count)});
+             {panel_.data() + row * row_length(count), static_cast<std::size_t>(count)});
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "cxx/base/buffer.hpp"
 #include "cxx/cpu/energy_kernel.hpp"
+#include "cxx/cpu/panel_product.hpp"
 #include "cxx/cpu/scatter.hpp"
 #include "cxx/cpu/seed_kernel.hpp"
 #include "cxx/cpu/subtask_products.hpp"
@@ -59,13 +60,16 @@ class SubtaskAdjoint {
   /// Adds the seeds of a target to those of the target from which it was copied.
   void return_to_source(const FinishedSubtask& subtask, const EquivalentTarget& equivalent, Side side) const;
   void multiply(const FinishedSubtask& subtask, const Product& product, Side side, TaskSums& sums);
-  /// Computes the derivatives by a panel of `found`, in the columns that are wanted, and adds them.
-  void multiply_panel(const OrderedProduct& found, const PanelKey& key, const double* seeds, TaskSums& sums);
+  /// Computes the derivatives by a panel of `found`, in the columns that are wanted, and adds them. `extent`: see
+  /// OrderedProduct::in_order().
+  void multiply_panel(const OrderedProduct& found, const Six& extent, const PanelKey& key, const double* seeds,
+                      TaskSums& sums);
 
   const Problem& problem_;
   const PanelParts& panels_;
   const TileSpace& space_;
   Buffer small_, panel_;
+  PanelProduct panel_product_;
   SeedOutput output_;
   double operations_ = 0.0;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <vector>
 
@@ -105,6 +106,36 @@ TEST_P(PanelProductOf, AddsTwiceToOneTarget) {
   PanelProduct(PanelProduct::scratch_doubles(4, 9, 11), GetParam()).add(a.rows, b.rows, 11, twice);
   for (int n = 0; n < 2; ++n) add_product_by_loops(a.rows, b.rows, 11, target);
   for (std::size_t n = 0; n < target.numbers.size(); ++n) ASSERT_NEAR(target.numbers[n], target.expected[n], 1e-13);
+}
+
+TEST_P(PanelProductOf, IsThatOfAMatrixAndRows) {
+  for (const ProductShape& each : product_shapes) {
+    const std::int64_t rows = each.b[0] * each.b[1], columns = each.contracted,
+                       summed = each.a[0] * each.a[1] * each.a[2];
+    const RandomPanel p(each.a, columns, true);
+    const std::vector<double> s = numbers_for_products(rows * summed + 1);
+    PanelProduct product(PanelProduct::scratch_doubles(1, columns, summed), GetParam());
+    for (const bool transposed : {false, true}) {
+      const MatrixView view =
+          transposed ? MatrixView{s.data(), rows, summed, 1, rows} : MatrixView{s.data(), rows, summed, summed, 1};
+      std::vector<double> out = numbers_for_products(rows * row_length(columns));
+      product.multiply(view, p.rows, columns, out.data());
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::int64_t x = 0; x < columns; ++x) {
+          double sum = 0.0;
+          for (std::int64_t k = 0; k < summed; ++k) {
+            const auto [n0, n1] = std::array{each.a[0], each.a[1]};
+            sum += view.data[row * view.row_step + k * view.column_step] *
+                   p.rows.data[k % n0 * p.rows.stride[0] + k / n0 % n1 * p.rows.stride[1] +
+                               k / n0 / n1 * p.rows.stride[2] + x];
+          }
+          ASSERT_NEAR(out[static_cast<std::size_t>(row * row_length(columns) + x)], sum,
+                      1e-13 * static_cast<double>(summed))
+              << rows << " " << columns << " " << summed;
+        }
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Vectors, PanelProductOf, ::testing::ValuesIn(PanelProduct::vector_widths()),
