@@ -59,6 +59,13 @@ void* allocate_zeros(std::size_t bytes) {
   return memory;
 }
 
+void fetch_pages(void* memory, std::size_t bytes) {
+  constexpr int populate_write = 23;  // MADV_POPULATE_WRITE of Linux 5.14 and later
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (std::align(page, page, memory, bytes) != nullptr)
+    static_cast<void>(madvise(memory, bytes / page * page, populate_write));
+}
+
 void free_zeros(void* memory) {
   std::free(memory);
 }

@@ -11,6 +11,9 @@ namespace trifuse {
 /// Allocates `bytes` zeros, in large pages if the system supports them. For a large array the system provides pages of
 /// zeros when they are first used, so this function takes no time. Throws std::bad_alloc.
 void* allocate_zeros(std::size_t bytes);
+/// Makes the system provide the pages of memory of allocate_zeros() now, and leaves its numbers as they are. Other
+/// threads may use the memory meanwhile. The system may ignore this.
+void fetch_pages(void* memory, std::size_t bytes);
 /// Frees the memory of allocate_zeros().
 void free_zeros(void* memory);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "cxx/base/clock.hpp"
@@ -231,17 +232,28 @@ bool work_on_all_threads(TaskRun& run) {
   run.workers_begun = run.workers_failed = 0;
   run.operations_ended = run.seconds_busy = 0.0;
   run.under_way = 0;
+  std::atomic<bool> ended{false};  // for a worker
   const auto worker = [&](std::size_t) {
     try {
       work(run);
+      ended = true;
     } catch (...) {
+      ended = true;
       const std::lock_guard lock(run.queue_mutex);
       run.abandon = true;
       run.queue_changed.notify_all();
       throw;
     }
   };
-  on_threads(run.threads, worker);
+  // Workers of GPUs leave cores idle. One of these gets the memory to which their sums are moved later.
+  constexpr std::size_t fetch = 1;
+  on_new_threads(run.executor->keeps_sums() ? 2 : 1, [&](std::size_t n) {
+    if (n == fetch) {
+      run.sums.fetch_memory(ended);
+    } else {
+      on_threads(run.threads, worker);
+    }
+  });
   run.mine.seconds_busy += run.seconds_busy / run.threads;
   return run.workers_failed < run.workers_begun;
 }

@@ -49,6 +49,8 @@ class Executor {
   virtual int particle_group() const { return 0; }
   /// Returns the number of workers that a run should use; 0 means one for each thread of the run.
   virtual int workers() const { return 0; }
+  /// Returns true if move_sums_to() has something to add.
+  virtual bool keeps_sums() const { return false; }
   /// Adds to `sums` the sums that workers keep in memory of their own, for example of a device, and sets those to zero.
   /// No worker may execute tasks meanwhile. Called after the last task of a run, and before the sums of a run with a
   /// journal are stored.

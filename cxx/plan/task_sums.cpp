@@ -39,6 +39,14 @@ TaskSums::TaskSums(std::span<const SummedArray> arrays)
   }
 }
 
+void TaskSums::fetch_memory(const std::atomic<bool>& stop) {
+  constexpr std::size_t part = std::size_t{1} << 20;  // elements; other changes of the memory map wait for one part
+  for (ZeroedVector<std::int64_t>& array : sums_) {
+    for (std::size_t first = 0; first < array.size() && !stop; first += part)
+      fetch_pages(array.data() + first, std::min(part, array.size() - first) * sizeof(std::int64_t));
+  }
+}
+
 template <typename Use>
 void TaskSums::with_locks(std::size_t array, std::size_t first, std::size_t count, Use use) {
   for (std::size_t at = first; at < first + count;) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,9 @@ class TaskSums {
   /// Makes arrays of zeros.
   explicit TaskSums(std::span<const SummedArray> arrays);
 
+  /// Makes the system provide the memory of all arrays, which it would do when they are first used. Returns early if
+  /// `stop` becomes true. Other threads may call other functions meanwhile, but not take().
+  void fetch_memory(const std::atomic<bool>& stop);
   /// Returns the number of arrays, and the number of elements of one.
   std::size_t arrays() const { return sums_.size(); }
   std::size_t size(std::size_t array) const { return sums_[array].size(); }

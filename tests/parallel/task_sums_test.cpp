@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
@@ -34,6 +36,18 @@ TEST(TaskSums, RoundEachValueOnceToTheNearestMultiple) {
     EXPECT_EQ(found[1][first - 1], 0);
     EXPECT_EQ(found[1][first + count], 0);
   }
+}
+
+TEST(TaskSums, KeepTheirNumbersWhenTheirMemoryIsFetched) {
+  const std::vector<SummedArray> arrays = {{"small", 7, 1.0}, {"large", (std::size_t{1} << 20) + 5000, 0.5}};
+  TaskSums sums(arrays);
+  const std::vector<std::int64_t> numbers = {3, -4, 5};
+  for (const std::size_t first : {std::size_t{0}, std::size_t{1} << 20}) sums.add_integers(1, first, numbers);
+  for (const bool stopped : {true, false}) sums.fetch_memory(std::atomic<bool>(stopped));
+  const std::vector<ZeroedVector<std::int64_t>> found = sums.take();
+  EXPECT_EQ(found[0], ZeroedVector<std::int64_t>(7));
+  EXPECT_EQ(std::accumulate(found[1].begin(), found[1].end(), std::int64_t{0}), 8);
+  EXPECT_EQ(found[1][(std::size_t{1} << 20) + 1], -4);
 }
 
 TEST(TaskSums, LoseNothingWhenThreadsAddAtTheSameTime) {

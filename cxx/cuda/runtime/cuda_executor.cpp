@@ -128,6 +128,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   int workers() const override { return static_cast<int>(workers_per_device_ * std::ssize(devices_)); }
   std::unique_ptr<Worker> make_worker() const override;
   std::vector<std::vector<std::size_t>> batches(const Plan& plan, const std::vector<bool>& finished) const override;
+  bool keeps_sums() const override { return has_derivatives(); }
   void move_sums_to(TaskSums& sums) const override {
     for (const Device& device : devices_) {
       if (device.derivatives == nullptr) continue;

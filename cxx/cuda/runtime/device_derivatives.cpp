@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "cxx/base/error.hpp"
-#include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/cuda/kernel/vvoo_sums.hpp"
+#include "cxx/cuda/runtime/staged_copy.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 
 namespace trifuse::gpu {
@@ -25,25 +25,13 @@ std::int64_t seeds_of(const TaskData& task, const BackwardProgram& program) {
 
 /// Moves the first `count` integers of a device to array `array` of the host.
 void move_array(DeviceArray<unsigned long long>& from, std::int64_t count, std::size_t array, TaskSums& sums) {
-  // Each thread has a part of the array to copy and to add, through memory that the device writes without help.
-  constexpr std::int64_t part = std::int64_t{1} << 20, most_at_once = 16;
-  const std::int64_t parts = ceil_div(count, part);
-  const auto threads = static_cast<std::size_t>(std::min({parts, most_at_once, std::int64_t{available_threads()}}));
-  int device = 0;
-  TRIFUSE_CUDA(cudaGetDevice(&device));
-  on_new_threads(threads, [&](std::size_t thread) {
-    TRIFUSE_CUDA(cudaSetDevice(device));
-    PinnedArray<std::int64_t> numbers;
-    numbers.reserve(static_cast<std::size_t>(std::min(part, count)));
-    const Stream stream;
-    for (auto n = static_cast<std::int64_t>(thread); n < parts; n += static_cast<std::int64_t>(threads)) {
-      const auto length = static_cast<std::size_t>(std::min(part, count - n * part));
-      TRIFUSE_CUDA(cudaMemcpyAsync(numbers.data(), from.data() + n * part, length * sizeof(std::int64_t),
-                                   cudaMemcpyDeviceToHost, stream));
-      TRIFUSE_CUDA(cudaStreamSynchronize(stream));
-      sums.add_integers(array, static_cast<std::size_t>(n * part), {numbers.data(), length});
-    }
-  });
+  constexpr int most_threads = 16;
+  constexpr std::size_t size = sizeof(std::int64_t);
+  download_parts(from.data(), static_cast<std::size_t>(count) * size, std::min(available_threads(), most_threads),
+                 [&](std::size_t first, std::span<const std::byte> part) {
+                   sums.add_integers(array, first / size,
+                                     {reinterpret_cast<const std::int64_t*>(part.data()), part.size() / size});
+                 });
   fill_with_zeros(from);
 }
 
@@ -69,7 +57,7 @@ void throw_lost_derivatives(const DeviceError& error) {
 }
 
 void DeviceDerivatives::move_to(TaskSums& sums) {
-  TRIFUSE_CUDA(cudaDeviceSynchronize());
+  // Workers have waited for their work. To wait for the device would also wait for the memory that they return.
   const Stream stream;
   for (const VvooSums::Block& block : vvoo_sums_.blocks())
     launch_add_vvoo_sums(block.packing, vvoo_.data() + block.begin, operands_.data() + block.linear, stream);

@@ -60,11 +60,17 @@ class GrowingArray {
 /// Device memory.
 template <typename T>
 using DeviceArray = GrowingArray<T, DeviceBlock, allocate_device, free_device>;
+/// Copies memory of the host to the device, and waits until it is there. cudaMemcpy() alone may return while the last
+/// part of memory that is not pinned is still on its way, and the streams of workers do not wait for it.
+inline void copy_to_device(void* to, const void* from, std::size_t bytes) {
+  TRIFUSE_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+  TRIFUSE_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
+}
 /// Copies `from` to device memory and returns the complete copy.
 template <typename T>
 DeviceArray<T> to_device(const std::vector<T>& from) {
   DeviceArray<T> array(from.size());
-  TRIFUSE_CUDA(cudaMemcpy(array.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+  copy_to_device(array.data(), from.data(), from.size() * sizeof(T));
   return array;
 }
 /// Fills an array with zeros, and waits until this is done: the streams of workers do not wait for cudaMemset().
@@ -136,7 +142,7 @@ template <typename T>
 void upload(DeviceArray<T>& to, std::span<const T> from) {
   to.reserve(std::max<std::size_t>(from.size(), 1));
   if (from.empty()) return;
-  TRIFUSE_CUDA(cudaMemcpy(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice));
+  copy_to_device(to.data(), from.data(), from.size_bytes());
 }
 
 }

@@ -69,22 +69,29 @@ void upload(std::span<const UploadPart> parts, int threads) {
   TRIFUSE_CUDA(cudaStreamSynchronize(stream));
 }
 
-void download(const void* from, std::span<std::byte> to, int threads) {
+void download_parts(const void* from, std::size_t bytes, int threads,
+                    const std::function<void(std::size_t, std::span<const std::byte>)>& use) {
   const int device = current_device();
   constexpr std::size_t part = usual_part * sizeof(double);
-  const std::size_t parts = (to.size() + part - 1) / part;
+  const std::size_t parts = (bytes + part - 1) / part;
   std::atomic<std::size_t> next{0};
   on_new_threads(std::min(parts, static_cast<std::size_t>(threads)), [&](std::size_t) {
     TRIFUSE_CUDA(cudaSetDevice(device));
     const PinnedArray<std::byte> buffer(part);
     const Stream stream;
     for (std::size_t n = next++; n < parts; n = next++) {
-      const std::span<std::byte> out = to.subspan(n * part, std::min(part, to.size() - n * part));
-      TRIFUSE_CUDA(cudaMemcpyAsync(buffer.data(), static_cast<const std::byte*>(from) + n * part, out.size(),
+      const std::size_t length = std::min(part, bytes - n * part);
+      TRIFUSE_CUDA(cudaMemcpyAsync(buffer.data(), static_cast<const std::byte*>(from) + n * part, length,
                                    cudaMemcpyDeviceToHost, stream));
       TRIFUSE_CUDA(cudaStreamSynchronize(stream));
-      std::copy_n(buffer.data(), out.size(), out.data());
+      use(n * part, {buffer.data(), length});
     }
+  });
+}
+
+void download(const void* from, std::span<std::byte> to, int threads) {
+  download_parts(from, to.size(), threads, [&](std::size_t first, std::span<const std::byte> part) {
+    std::copy(part.begin(), part.end(), to.data() + first);
   });
 }
 

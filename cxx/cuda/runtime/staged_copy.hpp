@@ -24,6 +24,12 @@ struct UploadPart {
 /// called from several threads; exceptions of `read` are passed on.
 void upload(std::span<const UploadPart> parts, int threads);
 
+/// Copies `bytes` of device memory of the current GPU in parts, and calls `use`(n, part) with each of them, which
+/// begins at byte n. Parts begin at multiples of usual_part doubles, and are valid until `use` returns. `threads`: at
+/// least 1; the function starts them, and several call `use` at once.
+void download_parts(const void* from, std::size_t bytes, int threads,
+                    const std::function<void(std::size_t, std::span<const std::byte>)>& use);
+
 /// Copies device memory of the current GPU to `to`, and waits for the copy. `from`: at least to.size() bytes.
 /// `threads`: at least 1; the function starts them.
 void download(const void* from, std::span<std::byte> to, int threads);

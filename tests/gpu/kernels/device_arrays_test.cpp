@@ -27,7 +27,7 @@ class ArraysInDeviceMemory {
       std::size_t size = 1;
       for (const std::int64_t extent : array.shape) size *= static_cast<std::size_t>(extent);
       const DeviceArray<double>& memory = memory_.emplace_back(size);
-      TRIFUSE_CUDA(cudaMemcpy(memory.data(), array.data, size * sizeof(double), cudaMemcpyHostToDevice));
+      copy_to_device(memory.data(), array.data, size * sizeof(double));
       array.data = memory.data();
       array.device = 0;
       array.copy = [this](const void* from, std::span<std::byte> to) {
@@ -91,7 +91,7 @@ TEST_F(DeviceArrays, AreCopiedWholeThroughPinnedMemory) {
     std::vector<std::byte> sent(size), found(size);
     for (std::size_t n = 0; n < size; ++n) sent[n] = static_cast<std::byte>(n * 7 + n / 256);
     const DeviceArray<std::byte> memory(std::max<std::size_t>(size, 1));
-    TRIFUSE_CUDA(cudaMemcpy(memory.data(), sent.data(), size, cudaMemcpyHostToDevice));
+    copy_to_device(memory.data(), sent.data(), size);
     copy_from_device(0, memory.data(), found);
     EXPECT_TRUE(found == sent) << size;
   }
