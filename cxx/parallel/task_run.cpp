@@ -233,26 +233,31 @@ bool work_on_all_threads(TaskRun& run) {
   run.operations_ended = run.seconds_busy = 0.0;
   run.under_way = 0;
   std::atomic<bool> ended{false};  // for a worker
+  const auto end = [&](bool failed) {
+    const std::lock_guard lock(run.queue_mutex);
+    ended = true;
+    if (failed) run.abandon = true;
+    run.queue_changed.notify_all();
+  };
   const auto worker = [&](std::size_t) {
     try {
       work(run);
-      ended = true;
+      end(false);
     } catch (...) {
-      ended = true;
-      const std::lock_guard lock(run.queue_mutex);
-      run.abandon = true;
-      run.queue_changed.notify_all();
+      end(true);
       throw;
     }
   };
-  // Workers of GPUs leave cores idle. One of these gets the memory to which their sums are moved later.
+  // Workers of GPUs leave cores idle. One of these gets the memory to which their sums are moved later. It begins after
+  // the first batch: until then workers get memory, and one would wait for the other.
   constexpr std::size_t fetch = 1;
   on_new_threads(run.executor->keeps_sums() ? 2 : 1, [&](std::size_t n) {
-    if (n == fetch) {
-      run.sums.fetch_memory(ended);
-    } else {
-      on_threads(run.threads, worker);
+    if (n != fetch) return on_threads(run.threads, worker);
+    {
+      std::unique_lock lock(run.queue_mutex);
+      run.queue_changed.wait(lock, [&] { return ended || run.operations_ended > 0.0; });
     }
+    run.sums.fetch_memory(ended);
   });
   run.mine.seconds_busy += run.seconds_busy / run.threads;
   return run.workers_failed < run.workers_begun;

@@ -96,7 +96,7 @@ MachineModel MachineModel::with_derivatives(Derivatives derivatives) const {
   MachineModel slower = *this;
   if (derivatives == Derivatives::none) return slower;
   const bool all = derivatives == Derivatives::all;
-  const double on_cores = all ? 2.9 : 2.2, on_gpus = all ? 3.4 : 2.9, mixed = all ? 3.6 : 3.2;
+  const double on_cores = all ? 3.3 : 2.5, on_gpus = all ? 2.9 : 2.2, mixed = all ? 2.7 : 2.25;
   slower.core_rate /= on_cores;
   for (double* const rate : {&slower.rate_zeros, &slower.rate_spin_orbital, &slower.rate_spin_adapted})
     *rate /= on_gpus;
