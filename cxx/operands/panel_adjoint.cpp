@@ -32,10 +32,11 @@ void add_to_blocks(
   const TileSpace& space = layout.tiles();
   const std::vector<PanelBlocks::BlockTiles> blocks =
       blocks_of.list(use, space, [](const PanelBlocks::BlockShape&) { return true; });
-  share_in_turns(blocks.size(), threads, [&](std::size_t n) {
+  // The memory of a block is used again: the system would have to provide it for each block.
+  using Numbers = std::vector<std::int64_t>;
+  share_among_threads<Numbers>(blocks.size(), threads, [&](std::size_t n, Numbers& block) {
     const PanelBlocks::BlockShape shape = blocks_of.shape_of(space, blocks[n]);
-    std::vector<std::int64_t> block(
-        static_cast<std::size_t>(shape.size[0] * shape.size[1] * shape.size[2] * shape.size[3]));
+    block.assign(static_cast<std::size_t>(shape.size[0] * shape.size[1] * shape.size[2] * shape.size[3]), 0);
     blocks_of.for_each_piece(shape, use, [&](const PanelBlocks::Piece& piece) {
       add_piece(piece, sums.data() + piece.panel.begin + piece.in_panel, block.data() + piece.in_block);
     });

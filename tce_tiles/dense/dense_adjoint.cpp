@@ -63,21 +63,20 @@ void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::arra
     std::array<std::int64_t, 4> other{};
     for (std::size_t d = 0; d < 4; ++d) other[d] = stride[axes[d]];
     // Each exchange is its own inverse, so that the images are pairs. The thread of the first of them changes both.
-    share_in_turns(static_cast<std::size_t>(shape[0]), threads, [&, of_sign = sign](std::size_t first) {
-      const auto w = static_cast<std::int64_t>(first);
-      std::int64_t at = w * stride[0];
-      for (std::int64_t x = 0; x < shape[1]; ++x)
-        for (std::int64_t y = 0; y < shape[2]; ++y) {
-          const std::int64_t row = w * other[0] + x * other[1] + y * other[2];
-          for (std::int64_t z = 0; z < shape[3]; ++z, ++at) {
-            const std::int64_t image = row + z * other[3];
-            if (image < at) continue;
-            double &one = values[static_cast<std::size_t>(at)], &two = values[static_cast<std::size_t>(image)];
-            const double mean = 0.5 * (one + of_sign * two);
-            two = of_sign * mean;
-            one = mean;
-          }
+    share_in_turns(static_cast<std::size_t>(shape[0] * shape[1]), threads, [&, of_sign = sign](std::size_t box) {
+      const std::int64_t w = static_cast<std::int64_t>(box) / shape[1], x = static_cast<std::int64_t>(box) % shape[1];
+      std::int64_t at = w * stride[0] + x * stride[1];
+      for (std::int64_t y = 0; y < shape[2]; ++y) {
+        const std::int64_t row = w * other[0] + x * other[1] + y * other[2];
+        for (std::int64_t z = 0; z < shape[3]; ++z, ++at) {
+          const std::int64_t image = row + z * other[3];
+          if (image < at) continue;
+          double &one = values[static_cast<std::size_t>(at)], &two = values[static_cast<std::size_t>(image)];
+          const double mean = 0.5 * (one + of_sign * two);
+          two = of_sign * mean;
+          one = mean;
         }
+      }
     });
   }
 }
@@ -119,23 +118,26 @@ void DenseAdjoint::add(TensorKind tensor, const std::array<int, 4>& tiles, std::
   for (const BlockPart& part : parts) {
     Array* const array = find(part.kind, part.first, part.second);
     if (array == nullptr) continue;
-    const std::array<std::int64_t, 4> of_array = strides_of(array->shape);
-    std::array<std::int64_t, 4> stride{};  // of the array, by dimension of the block
+    const std::array<std::int64_t, 4> stride = strides_of(array->shape), of_block = strides_of(size);
+    std::array<std::int64_t, 4> count{}, from{};  // by dimension of the array
     std::int64_t first = 0;
     for (std::size_t k = 0; k < 4; ++k) {
-      stride[part.axes[k]] = of_array[k];
-      first += of_array[k] * tiles_.offset_in_class(tiles[part.axes[k]]);
+      count[k] = size[part.axes[k]];
+      from[k] = of_block[part.axes[k]];
+      first += stride[k] * tiles_.offset_in_class(tiles[part.axes[k]]);
     }
-    std::size_t at = 0;
-    for (std::int64_t w = 0; w < size[0]; ++w)
-      for (std::int64_t x = 0; x < size[1]; ++x)
-        for (std::int64_t y = 0; y < size[2]; ++y)
-          for (std::int64_t z = 0; z < size[3]; ++z, ++at) {
-            const std::int64_t to = first + w * stride[0] + x * stride[1] + y * stride[2] + z * stride[3];
-            const std::int64_t addend = part.sign < 0.0 ? -block[at] : block[at];
+    // The loops follow the memory of the array, which is the larger one.
+    for (std::int64_t w = 0; w < count[0]; ++w)
+      for (std::int64_t x = 0; x < count[1]; ++x)
+        for (std::int64_t y = 0; y < count[2]; ++y) {
+          double* const row = array->values.data() + first + w * stride[0] + x * stride[1] + y * stride[2];
+          const std::int64_t* const of_row = block.data() + w * from[0] + x * from[1] + y * from[2];
+          for (std::int64_t z = 0; z < count[3]; ++z) {
+            const std::int64_t addend = part.sign < 0.0 ? -of_row[z * from[3]] : of_row[z * from[3]];
             // Blocks of several threads may be parts of one box.
-            add_to_integer(array->values[static_cast<std::size_t>(to)], addend);
+            add_to_integer(row[z], addend);
           }
+        }
   }
 }
 
@@ -145,9 +147,10 @@ std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit, int threa
     DerivativeArray& made = derivatives[array.spec.name];
     made.shape.assign(array.shape.begin(), array.shape.end());
     made.values = std::move(array.values);
-    const std::size_t row = made.values.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape[0]));
-    share_in_turns(static_cast<std::size_t>(array.shape[0]), threads, [&](std::size_t n) {
-      for (double& value : std::span(made.values).subspan(n * row, row))
+    constexpr std::size_t part = std::size_t{1} << 16;  // elements
+    const std::span<double> values(made.values);
+    share_in_turns((values.size() + part - 1) / part, threads, [&](std::size_t n) {
+      for (double& value : values.subspan(n * part, std::min(part, values.size() - n * part)))
         value = unit * static_cast<double>(std::bit_cast<std::int64_t>(value));
     });
     project_on_symmetry(array.spec, restricted_, array.shape, made.values, threads);
