@@ -118,6 +118,7 @@ class ReferenceExecutor final : public Executor {
     };
     return std::make_unique<ReferenceWorker>(*this);
   }
+  bool keeps_sums() const override { return derivatives_.has_value(); }
   void move_sums_to(TaskSums& sums) const override {
     if (!derivatives_) return;
     AddedToSums(problem_, layout_of_derivatives(problem_, cpu_panel_tiles(tiles_)), *derivatives_, sums);

@@ -81,6 +81,7 @@ class MadeUpExecutor final : public Executor {
     };
     return std::make_unique<MadeUpWorker>(*this);
   }
+  bool keeps_sums() const override { return keeps_sums_; }
   void move_sums_to(TaskSums& sums) const override {
     const std::lock_guard lock(mutex_);
     add(kept_, sums);
