@@ -34,7 +34,7 @@ std::int64_t doubles_of_panel(const TileSpace& tiles) {
 }
 
 /// Returns the scratch of the products of seeds and panels, doubles.
-std::int64_t doubles_of_products(const TileSpace& tiles) {
+std::int64_t scratch_of_products(const TileSpace& tiles) {
   return PanelProduct::scratch_doubles(1, largest_contracted_extent(tiles), rows_of_panel(tiles));
 }
 
@@ -60,10 +60,10 @@ SubtaskAdjoint::SubtaskAdjoint(const Problem& problem, const PanelParts& panels)
       space_(panels.tiles()),
       small_(static_cast<std::size_t>(small_doubles(problem, space_))),
       panel_(static_cast<std::size_t>(doubles_of_panel(space_))),
-      panel_product_(doubles_of_products(space_)) {}
+      panel_product_(scratch_of_products(space_)) {}
 
 std::int64_t SubtaskAdjoint::scratch_doubles(const Problem& problem, const TileSpace& tiles) {
-  return small_doubles(problem, tiles) + doubles_of_panel(tiles) + doubles_of_products(tiles);
+  return small_doubles(problem, tiles) + doubles_of_panel(tiles) + scratch_of_products(tiles);
 }
 
 void SubtaskAdjoint::add(const FinishedSubtask& subtask, TaskSums& sums) {
