@@ -282,7 +282,9 @@ std::span<const int> PanelProduct::vector_widths() {
   static constexpr std::array widths = {512, 256, 128};
   const std::span<const int> all(widths);
 #if defined(__x86_64__)
+#ifndef __SANITIZE_ADDRESS__  // with it GCC 12 does not align vectors of 64 bytes on the stack, and reads of them trap
   if (__builtin_cpu_supports("avx512f")) return all;
+#endif
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return all.subspan(1);
 #endif
   return all.subspan(2);
