@@ -105,7 +105,8 @@ class Papers(unittest.TestCase):
     def test_the_48_contractions_and_batches_on_cores(self):
         rows = rows_of(printed_by("kim2019", "--share", 0.001, "--repeats", 1))
         self.assertEqual([row[1] for row in rows], ["8", "3", "19", "18", "48"])
-        rows = rows_of(printed_by("abdelfattah2016", "--products", 200, "--repeats", 1))
+        # Medians: some of these batches take 3 microseconds, and one disturbance of a single run would round a share to 0.
+        rows = rows_of(printed_by("abdelfattah2016", "--products", 200, "--repeats", 3))
         self.assertEqual([row[0] for row in rows], ["2", "4", "8", "16", "24", "32"])
         self.assertGreater(min(float(row[column]) for row in rows for column in (2, 3, 5, 6)), 0)
 
