@@ -14,7 +14,7 @@ class DerivativesFile {
  public:
   /// `outputs` must outlive this object. Throws as `Outputs::add` and OutputFile do.
   DerivativesFile(Outputs& outputs, const std::string& path);
-  /// Writes the derivatives of a result, and its energy. Throws SystemError.
+  /// Writes the derivatives of a result, slice by slice, and its energy. Throws SystemError.
   void write(const CalculationResult& result);
 
  private:

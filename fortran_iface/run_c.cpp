@@ -4,10 +4,10 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <span>
 #include <utility>
 
-#include "cxx/base/share_among_threads.hpp"
-#include "cxx/base/threads.hpp"
+#include "cxx/calculation/derivative_arrays.hpp"
 #include "cxx/calculation/environment_settings.hpp"
 #include "fortran_iface/compute.hpp"
 #include "fortran_iface/handles.hpp"
@@ -29,6 +29,20 @@ const trifuse::TriplesEnergy& energy_of(const CalculationSetup& setup, std::int6
 void put(const trifuse::Energies& energies, double* bracket_energy, double* paren_energy) {
   if (bracket_energy != nullptr) *bracket_energy = energies.e_bracket_t;
   if (paren_energy != nullptr) *paren_energy = energies.e_paren_t;
+}
+
+/// Returns the derivatives of the last run. Throws UsageError if there are none.
+const trifuse::DerivativeArrays& derivatives_of(const CalculationSetup& setup) {
+  if (setup.result.derivatives == nullptr)
+    throw trifuse::UsageError("There are no derivatives; set the option derivatives and run.");
+  return *setup.result.derivatives;
+}
+
+/// Returns the array of a caller for derivatives. Throws UsageError if it cannot be one.
+std::span<double> values_of_derivative(const char* name, std::int64_t count, double* values) {
+  if (name == nullptr || values == nullptr) throw trifuse::UsageError("The name or the array for derivatives is null.");
+  if (count < 0) throw trifuse::UsageError("The array for derivatives has a negative number of elements.");
+  return {values, static_cast<std::size_t>(count)};
 }
 
 /// Throws UsageError on all ranks if a rank has no valid handle of a calculation. Collective. `present`: true if this
@@ -175,18 +189,21 @@ void trifuse_get_method(trifuse_status* status, trifuse_calculation calculation,
 }
 
 int64_t trifuse_derivative_count(trifuse_status* status, trifuse_calculation calculation) {
-  return guarded(status, int64_t{0},
-                 [&] { return static_cast<int64_t>(checked(calculation)->result.derivatives.size()); });
+  return guarded(status, int64_t{0}, [&] {
+    const auto setup = checked(calculation);
+    const auto& derivatives = setup->result.derivatives;
+    return derivatives == nullptr ? int64_t{0} : static_cast<int64_t>(derivatives->list().size());
+  });
 }
 
 void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* name,
                             int64_t* rank, int64_t* shape) {
   guarded(status, [&] {
     const auto setup = checked(calculation);
-    const auto& derivatives = setup->result.derivatives;
-    if (index < 0 || index >= std::ssize(derivatives))
-      throw trifuse::UsageError("There are no derivatives with this number; set the option derivatives and run.");
-    const trifuse::NamedDerivative& found = derivatives[static_cast<std::size_t>(index)];
+    const auto arrays = derivatives_of(*setup).list();
+    if (index < 0 || index >= std::ssize(arrays))
+      throw trifuse::UsageError("There are no derivatives with this number.");
+    const trifuse::DerivativeArrays::Array& found = arrays[static_cast<std::size_t>(index)];
     if (name != nullptr) copy_text(found.name, name, TRIFUSE_NAME_LENGTH);
     if (rank != nullptr) *rank = std::ssize(found.shape);
     if (shape != nullptr) std::copy(found.shape.begin(), found.shape.end(), shape);
@@ -197,24 +214,19 @@ void trifuse_copy_derivative(trifuse_status* status, trifuse_calculation calcula
                              double* values) {
   guarded(status, [&] {
     const auto setup = checked(calculation);
-    if (name == nullptr || values == nullptr)
-      throw trifuse::UsageError("The name or the array for derivatives is null.");
-    const auto& derivatives = setup->result.derivatives;
-    const auto found =
-        std::find_if(derivatives.begin(), derivatives.end(), [&](const auto& each) { return each.name == name; });
-    if (found == derivatives.end())
-      throw trifuse::UsageError(fmt::format("The last run computed no derivatives by {}.", name));
-    if (std::ssize(found->values) != count) {
-      throw trifuse::UsageError(fmt::format("There are {} derivatives by {}, but the array has {} elements.",
-                                            found->values.size(), name, count));
-    }
-    // Several threads, because the pages of a new array are made when they are first written.
-    constexpr std::size_t part = std::size_t{1} << 20;
-    trifuse::share_in_turns((found->values.size() + part - 1) / part, trifuse::available_threads(), [&](std::size_t n) {
-      const auto begin = found->values.begin() + static_cast<std::ptrdiff_t>(n * part);
-      std::copy(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, found->values.size() - n * part)),
-                values + n * part);
-    });
+    const trifuse::DerivativeArrays& derivatives = derivatives_of(*setup);
+    const std::span<double> target = values_of_derivative(name, count, values);
+    derivatives.copy(name, 0, derivatives.find(name).slices(), target);
+  });
+}
+
+void trifuse_copy_derivative_slices(trifuse_status* status, trifuse_calculation calculation, const char* name,
+                                    int64_t first, int64_t slices, int64_t count, double* values) {
+  guarded(status, [&] {
+    const auto setup = checked(calculation);
+    const trifuse::DerivativeArrays& derivatives = derivatives_of(*setup);
+    const std::span<double> target = values_of_derivative(name, count, values);
+    derivatives.copy(name, first, slices, target);
   });
 }
 

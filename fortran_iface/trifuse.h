@@ -373,9 +373,17 @@ void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculat
                             int64_t* rank, int64_t* shape);
 /* Copies the derivatives of E(T) with this name to values[count], C order, hartree per unit of the array. The sum over
  * all elements of derivative times change is the change of E(T), for each change with the symmetry of the array.
- * `count` must be the number of elements. */
+ * `count` must be the number of elements. The array is made in `values` from sums, which the calculation keeps until it
+ * runs again or is deleted. */
 void trifuse_copy_derivative(trifuse_status* status, trifuse_calculation calculation, const char* name, int64_t count,
                              double* values);
+/* Copies `slices` elements of the first axis, from number `first` on (counted from 0), of the derivatives with this
+ * name to values[count], C order: for arrays that are too large for the memory of a caller. [i,a,b,c] of ovvv for one i
+ * are one slice; "omega2" is one slice. `count` must be the number of elements of the slices. Several slices in one
+ * call take less time than one after the other. Arrays whose symmetry exchanges the first index with another one (t2
+ * and ovov of equal spins, asym_ovoo) are made as a whole, and the last of them is kept. */
+void trifuse_copy_derivative_slices(trifuse_status* status, trifuse_calculation calculation, const char* name,
+                                    int64_t first, int64_t slices, int64_t count, double* values);
 /* Copies the report of the last run to report[size], null-terminated and cut if it is longer. The report is a JSON text
  * (UTF-8) as drivers/docs/report.schema.json describes it: energies, method, checks, warnings, settings and times.
  * Returns the number of bytes of the whole text with its null character. `report` may be null if `size` is 0. Fails

@@ -4,14 +4,16 @@
 !>     call trifuse_run(status, calculation)
 !>     call trifuse_copy_derivative(status, calculation, "t2", size(t2, kind=c_int64_t), t2_derivative)
 !>
-!> The elements are in C order: those by t2[i,j,a,b] fill an array t2_derivative(b,a,j,i).
+!> The elements are in C order: those by t2[i,j,a,b] fill an array t2_derivative(b,a,j,i). For arrays that are too large
+!> for the memory of a process there is trifuse_copy_derivative_slices: slices of the last index in Fortran.
 module trifuse_derivatives
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int32_t, c_int64_t, c_null_char, c_ptr
   use trifuse_c
   implicit none
   private
 
-  public :: trifuse_derivative_count, trifuse_get_derivative, trifuse_copy_derivative, trifuse_name_length
+  public :: trifuse_derivative_count, trifuse_get_derivative, trifuse_copy_derivative, trifuse_copy_derivative_slices
+  public :: trifuse_name_length
 
   !> Characters of the name of derivatives in C.
   integer(c_int32_t), parameter :: trifuse_name_length = 64_c_int32_t
@@ -40,6 +42,15 @@ module trifuse_derivatives
       integer(c_int64_t), value :: count
       real(c_double), intent(inout) :: values(*)
     end subroutine c_copy_derivative
+    subroutine c_copy_derivative_slices(status, calculation, name, first, slices, count, values) &
+        & bind(c, name="trifuse_copy_derivative_slices")
+      import :: trifuse_status, c_char, c_double, c_int64_t, c_ptr
+      type(trifuse_status), intent(inout) :: status
+      type(c_ptr), value :: calculation
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: first, slices, count
+      real(c_double), intent(inout) :: values(*)
+    end subroutine c_copy_derivative_slices
   end interface
 
 contains
@@ -79,4 +90,17 @@ contains
     if (is_cut(status, "name", name)) return
     call c_copy_derivative(status, calculation%handle, terminated(name), count, values)
   end subroutine trifuse_copy_derivative
+
+  !> Copies slices `first` to first + slices - 1 of the last index, counted from 1, to values(count), a contiguous array
+  !> of any rank. `count`: the number of elements of the slices.
+  subroutine trifuse_copy_derivative_slices(status, calculation, name, first, slices, count, values)
+    type(trifuse_status), intent(inout) :: status
+    type(trifuse_calculation), intent(in) :: calculation
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: first, slices, count
+    real(c_double), intent(inout) :: values(*)
+    if (is_cut(status, "name", name)) return
+    call c_copy_derivative_slices(status, calculation%handle, terminated(name), first - 1_c_int64_t, slices, count, &
+      & values)
+  end subroutine trifuse_copy_derivative_slices
 end module trifuse_derivatives

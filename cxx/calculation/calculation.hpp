@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cxx/base/zeroed_vector.hpp"
+#include "cxx/calculation/derivative_arrays.hpp"
 #include "cxx/calculation/options.hpp"
 #include "cxx/operands/operand_traffic.hpp"
 #include "cxx/parallel/run_report.hpp"
@@ -68,16 +68,6 @@ struct TriplesEnergy {
   std::vector<FragmentEnergy> fragments;  ///< [fragment] of the right input
 };
 
-/// The derivatives of E(T) by an array of the input. dE = sum over all elements of derivative times change, for each
-/// change that has the symmetry of the array. They have this symmetry, too.
-struct NamedDerivative {
-  /// The name of the array, e.g. t2 or ovvv_aabb; fock_ov, fock_ov_a or fock_ov_b for the elements [i,a] of the Fock
-  /// matrix; omega2. Arrays of the left amplitudes begin with left/.
-  std::string name;
-  std::vector<std::int64_t> shape;  ///< of the array; of omega2 empty
-  ZeroedVector<double> values;      ///< C order, hartree per unit of the array
-};
-
 /// What a run in mixed precision computed in one stratum: tasks of one spin case and of similar sizes.
 struct StratumReport {
   SpinCase spin_case = SpinCase::aaa;
@@ -115,10 +105,10 @@ struct CalculationResult {
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
   /// Number of journal tasks computed by a kind of worker that this run does not have.
   std::size_t tasks_from_other_kind = 0;
-  std::size_t tasks_in_double = 0;           ///< number of tasks whose energies in double precision are used
-  std::vector<StratumReport> strata;         ///< mixed precision: the strata of the sample; else empty
-  std::optional<SampleReport> sample;        ///< mixed precision: how the sample was computed
-  std::vector<NamedDerivative> derivatives;  ///< of the only energy, in the order of their names; empty without them
+  std::size_t tasks_in_double = 0;                      ///< number of tasks whose energies in double precision are used
+  std::vector<StratumReport> strata;                    ///< mixed precision: the strata of the sample; else empty
+  std::optional<SampleReport> sample;                   ///< mixed precision: how the sample was computed
+  std::shared_ptr<const DerivativeArrays> derivatives;  ///< of the only energy; null without them
   /// Mixed precision with derivatives: the largest error of the sums of derivative times array, relative to the sum of
   /// magnitudes. The energies give these sums.
   std::optional<double> derivatives_error;

@@ -241,10 +241,11 @@ void Run::make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, Calc
       sums = {};  // another rank may need the memory
       return;
     }
-    result.derivatives = make_derivatives(state_.problem, *layout_, std::move(sums), state_.memory.threads);
-    const double error = check_derivatives(state_.problem, *layout_, result.derivatives, result.energies.front().total,
-                                           state_.options.precision, state_.memory.threads);
-    if (state_.options.precision == Precision::mixed) result.derivatives_error = error;
+    const CheckedDerivatives made =
+        make_derivatives(state_.problem, *layout_, std::move(sums), result.energies.front().total,
+                         state_.options.precision, state_.memory.threads);
+    result.derivatives = made.arrays;
+    if (state_.options.precision == Precision::mixed) result.derivatives_error = made.error;
   });
 }
 

@@ -1,21 +1,36 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
+#include <vector>
 
 #include "cxx/operands/panel_blocks.hpp"
 
+/// The adjoint of what PanelLoader does: derivatives by panels, in the linear layout (DerivativeSums), and the blocks
+/// whose elements stand in panels.
 namespace trifuse {
 
-/// Makes derivatives by blocks from derivatives by panels: the adjoint of what PanelLoader does for one use. Each
-/// element of a block receives the sum over all elements of panels that are copies of it.
-///
-/// `layout`: the panels, without factors. `use`: one of PanelBlocks::uses(). `sums`: the derivatives by all panels, in
-/// the linear layout, see DerivativeSums. `add`: gets each block that has elements in panels, in the tiles of the
-/// layout, in C order; several threads call it at the same time. `threads`: at least 1.
-void add_to_blocks(
-    const PanelLayout& layout, const PanelBlocks::Use& use, std::span<const std::int64_t> sums, int threads,
-    const std::function<void(const PanelBlocks::BlockTiles& tiles, std::span<const std::int64_t> block)>& add);
+/// Makes the derivatives by a block, or by a part of one. Each element receives the sum over all elements of panels
+/// that are copies of it. `blocks`: of the layout of the sums, without factors. `block`: its position, and the block of
+/// which it is a part. `values`: is resized; C order.
+void sum_panels(const PanelBlocks& blocks, const PanelBlocks::Use& use, const PanelBlocks::BlockShape& block,
+                std::span<const std::int64_t> sums, std::vector<std::int64_t>& values);
+
+/// Sums of derivative times operand, and of their absolute values.
+struct InnerProduct {
+  double sum = 0.0, magnitude = 0.0;
+  InnerProduct& operator+=(const InnerProduct& other) {
+    sum += other.sum;
+    magnitude += other.magnitude;
+    return *this;
+  }
+  friend InnerProduct operator-(const InnerProduct& x, const InnerProduct& y) {
+    return {x.sum - y.sum, x.magnitude + y.magnitude};
+  }
+};
+
+/// Returns the sum of derivative times element over all blocks of a use, in units of the sums. Reads the blocks from
+/// the source, on as many threads as OpenMP allows. Parameters are those of sum_panels().
+InnerProduct times_blocks(const PanelBlocks& blocks, const PanelBlocks::Use& use, std::span<const std::int64_t> sums);
 
 }

@@ -1,9 +1,13 @@
 #include "cxx/operands/panel_blocks.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
+#include "cxx/base/buffer.hpp"
 #include "cxx/base/copy_box.hpp"
+#include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 
 namespace trifuse {
 
@@ -20,6 +24,11 @@ std::vector<Image> images(bool bra, bool ket) {
   if (ket) all.push_back({{0, 1, 3, 2}, -1.0});
   if (bra && ket) all.push_back({{1, 0, 3, 2}, +1.0});
   return all;
+}
+
+/// Returns the number of elements of a block.
+std::int64_t doubles_of(const TileSpace& space, const PanelBlocks::BlockTiles& tiles) {
+  return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size * space[tiles[3]].size;
 }
 
 }
@@ -78,6 +87,41 @@ std::vector<PanelBlocks::BlockTiles> PanelBlocks::list(const Use& use, const Til
   };
   loop(loop, 0);
   return blocks;
+}
+
+void PanelBlocks::read(const Use& use, std::span<const BlockTiles> blocks, std::int64_t max_buffered,
+                       const std::function<void(std::size_t n, std::span<const double> elements)>& take) const {
+  const TileSource& source = *use.source;
+  const TileSpace& space = source.tiles();
+  // One thread reads all blocks that differ only in the innermost tile. In a dump file they have the same rows.
+  const bool concurrent = source.concurrent_reads();
+  const auto same_group = [&](const BlockTiles& x, const BlockTiles& y) {
+    return concurrent && std::all_of(use.loop_order.begin(), use.loop_order.end() - 1, [&](int dimension) {
+             return x[static_cast<std::size_t>(dimension)] == y[static_cast<std::size_t>(dimension)];
+           });
+  };
+  std::vector<std::size_t> groups;
+  for (std::size_t n = 0; n < blocks.size(); ++n) {
+    if (n == 0 || !same_group(blocks[n - 1], blocks[n])) groups.push_back(n);
+  }
+  const std::size_t group_count = groups.size();
+  groups.push_back(blocks.size());
+  std::int64_t largest = 1;
+  for (const BlockTiles& tiles : blocks) largest = std::max(largest, doubles_of(space, tiles));
+  const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), max_buffered / largest);
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
+  // Without concurrent reads the blocks are read one after the other, in the order of the list.
+  share_with_lock<Buffer>(group_count, threads, !concurrent,
+                          [&](std::size_t group, Buffer& buffer, std::unique_lock<std::mutex>& lock) {
+                            for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) {
+                              const auto count = static_cast<std::size_t>(doubles_of(space, blocks[n]));
+                              buffer.reserve(count);
+                              const std::span<double> elements(buffer.data(), count);
+                              source.read_block(use.tensor, blocks[n], elements);
+                              if (lock.owns_lock()) lock.unlock();
+                              take(n, elements);
+                            }
+                          });
 }
 
 void PanelBlocks::for_each_piece(const BlockShape& block, const Use& use,

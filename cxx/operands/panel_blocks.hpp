@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -63,7 +64,12 @@ class PanelBlocks {
   /// Lists the blocks of a use for which `wanted` is true.
   std::vector<BlockTiles> list(const Use& use, const TileSpace& space,
                                const std::function<bool(const BlockShape&)>& wanted) const;
-  /// Calls `use` for all pieces of a block.
+  /// Reads blocks that list() returned in this order for the tiles of the source. Calls `take` with the number of each
+  /// block and its elements, on as many threads as OpenMP allows. `max_buffered`: limit for the blocks of all threads
+  /// together, in doubles; one block may exceed it. Passes on exceptions of the source.
+  void read(const Use& use, std::span<const BlockTiles> blocks, std::int64_t max_buffered,
+            const std::function<void(std::size_t n, std::span<const double> elements)>& take) const;
+  /// Calls `use` for all pieces of a block, or of a part of one.
   void for_each_piece(const BlockShape& block, const Use& use, const std::function<void(const Piece&)>& visit) const;
 
  private:

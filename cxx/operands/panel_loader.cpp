@@ -1,10 +1,8 @@
 #include "cxx/operands/panel_loader.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <type_traits>
 
-#include "cxx/base/buffer.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
 #include "cxx/operands/panel_blocks.hpp"
@@ -89,16 +87,10 @@ void copy_piece(const PanelBlocks::Piece& copy, const double* source, double* ta
   }
 }
 
-/// Returns the number of elements of a block.
-std::int64_t doubles_of(const TileSpace& space, const std::array<int, 4>& tiles) {
-  return space[tiles[0]].size * space[tiles[1]].size * space[tiles[2]].size * space[tiles[3]].size;
-}
-
 }
 
 void PanelLoader::load_blocks(const PanelBlocks::Use& use) {
-  const TileSource& source = *use.source;
-  const TileSpace& space = source.tiles();
+  const TileSpace& space = use.source->tiles();
   const PanelBlocks blocks_of(layout_);
   const std::vector<PanelBlocks::BlockTiles> blocks =
       blocks_of.list(use, space, [&](const PanelBlocks::BlockShape& block) {
@@ -107,40 +99,14 @@ void PanelLoader::load_blocks(const PanelBlocks::Use& use) {
                                  [&](const PanelBlocks::Piece& piece) { lands = lands || own_.contains(piece.panel); });
         return lands;
       });
-  std::int64_t largest = 1;
-  for (const auto& tiles : blocks) largest = std::max(largest, doubles_of(space, tiles));
-
-  // One thread reads all blocks that differ only in the innermost tile. In a dump file they have the same rows.
-  const bool concurrent = source.concurrent_reads();
-  const auto same_group = [&](const std::array<int, 4>& x, const std::array<int, 4>& y) {
-    return concurrent && std::all_of(use.loop_order.begin(), use.loop_order.end() - 1, [&](int dimension) {
-             return x[static_cast<std::size_t>(dimension)] == y[static_cast<std::size_t>(dimension)];
-           });
-  };
-  std::vector<std::size_t> groups;
-  for (std::size_t n = 0; n < blocks.size(); ++n) {
-    if (n == 0 || !same_group(blocks[n - 1], blocks[n])) groups.push_back(n);
-  }
-  const std::size_t group_count = groups.size();
-  groups.push_back(blocks.size());
-  // Blocks are written to separate memory, so at most the reading needs a lock.
-  const std::int64_t useful = std::min(static_cast<std::int64_t>(group_count), max_buffered_ / largest);
-  const auto threads = static_cast<int>(std::clamp<std::int64_t>(useful, 1, available_threads()));
-  // Without concurrent reads the blocks are read one after the other, in the order of the list.
-  const auto load = [&](std::size_t group, Buffer& buffer, std::unique_lock<std::mutex>& lock) {
-    for (std::size_t n = groups[group]; n < groups[group + 1]; ++n) {
-      const auto count = static_cast<std::size_t>(doubles_of(space, blocks[n]));
-      buffer.reserve(count);
-      source.read_block(use.tensor, blocks[n], std::span(buffer.data(), count));
-      if (lock.owns_lock()) lock.unlock();
-      blocks_of.for_each_piece(blocks_of.shape_of(space, blocks[n]), use, [&](const PanelBlocks::Piece& piece) {
-        if (!own_.contains(piece.panel)) return;
-        copy_piece(piece, buffer.data() + piece.in_block, own_.data(piece.panel) + piece.in_panel);
-      });
-      bytes_read_ += static_cast<std::int64_t>(count * sizeof(double));
-    }
-  };
-  share_with_lock<Buffer>(group_count, threads, !concurrent, load);
+  // Blocks are written to separate memory.
+  blocks_of.read(use, blocks, max_buffered_, [&](std::size_t n, std::span<const double> elements) {
+    blocks_of.for_each_piece(blocks_of.shape_of(space, blocks[n]), use, [&](const PanelBlocks::Piece& piece) {
+      if (!own_.contains(piece.panel)) return;
+      copy_piece(piece, elements.data() + piece.in_block, own_.data(piece.panel) + piece.in_panel);
+    });
+    bytes_read_ += static_cast<std::int64_t>(elements.size_bytes());
+  });
 }
 
 void PanelLoader::load_factors_of_holes(const FactorSource& source) {

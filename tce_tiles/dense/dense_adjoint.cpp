@@ -54,8 +54,9 @@ void add_to_integer(double& bits, std::int64_t addend) {
   }
 }
 
-}
-
+/// Projects a slice of derivatives on the symmetry of its array: t2 and ovov of two electrons of one kind under their
+/// exchange, t2 of equal spins and `asym_` arrays antisymmetric, ovvv and ovoo under the exchange of the last two
+/// indices. `values`: of this shape, C order.
 void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
                          std::span<double> values, int threads) {
   const std::array<std::int64_t, 4> stride = strides_of(shape);
@@ -81,6 +82,8 @@ void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::arra
   }
 }
 
+}
+
 DenseAdjoint::DenseAdjoint(const DenseInput& input, const TileSpace& tiles, const std::vector<ArrayKind>& kinds)
     : restricted_(input.header.restricted), tiles_(tiles) {
   std::vector<ArraySpec> specs = amplitude_arrays(restricted_);
@@ -92,71 +95,83 @@ DenseAdjoint::DenseAdjoint(const DenseInput& input, const TileSpace& tiles, cons
   }
   for (const ArraySpec& spec : specs) {
     if (std::find(kinds.begin(), kinds.end(), spec.kind) == kinds.end() || spec.axes.size() != 4) continue;
-    Array array{spec, {}, ZeroedVector<double>(static_cast<std::size_t>(input.header.size(spec)))};
+    Array array{spec, {}};
     const std::vector<std::int64_t> shape = input.header.shape(spec);
     std::copy(shape.begin(), shape.end(), array.shape.begin());
     arrays_.push_back(std::move(array));
   }
 }
 
-DenseAdjoint::Array* DenseAdjoint::find(ArrayKind kind, Spin first, Spin second) {
-  const auto found = std::find_if(arrays_.begin(), arrays_.end(), [&](const Array& x) {
-    return x.spec.kind == kind && x.spec.first == first && x.spec.second == second;
-  });
-  return found == arrays_.end() ? nullptr : &*found;
+bool DenseAdjoint::makes_slices(const Array& array) const {
+  const std::vector<Exchange> symmetry = symmetry_of(array.spec, restricted_);
+  return std::all_of(symmetry.begin(), symmetry.end(), [](const Exchange& exchange) { return exchange.axes[0] == 0; });
 }
 
-void DenseAdjoint::add(TensorKind tensor, const std::array<int, 4>& tiles, std::span<const std::int64_t> block) {
+std::vector<BlockPart> DenseAdjoint::parts(const Array& array, TensorKind tensor,
+                                           const std::array<int, 4>& tiles) const {
   const auto antisymmetrised = [&](ArrayKind kind, Spin spin) {
-    const Array* const array = find(kind, spin, spin);
-    return array != nullptr && array->spec.antisymmetrised;
+    return std::any_of(arrays_.begin(), arrays_.end(), [&](const Array& x) {
+      return x.spec.kind == kind && x.spec.first == spin && x.spec.second == spin && x.spec.antisymmetrised;
+    });
   };
-  const std::vector<BlockPart> parts =
+  std::vector<BlockPart> parts =
       tensor == TensorKind::t2 ? parts_of_t2(tiles_, tiles) : parts_of_v2(tiles_, tiles, antisymmetrised);
-  std::array<std::int64_t, 4> size{};
-  for (std::size_t d = 0; d < 4; ++d) size[d] = tiles_[tiles[d]].size;
-  for (const BlockPart& part : parts) {
-    Array* const array = find(part.kind, part.first, part.second);
-    if (array == nullptr) continue;
-    const std::array<std::int64_t, 4> stride = strides_of(array->shape), of_block = strides_of(size);
-    std::array<std::int64_t, 4> count{}, from{};  // by dimension of the array
-    std::int64_t first = 0;
-    for (std::size_t k = 0; k < 4; ++k) {
-      count[k] = size[part.axes[k]];
-      from[k] = of_block[part.axes[k]];
-      first += stride[k] * tiles_.offset_in_class(tiles[part.axes[k]]);
-    }
-    // The loops follow the memory of the array, which is the larger one.
-    for (std::int64_t w = 0; w < count[0]; ++w)
-      for (std::int64_t x = 0; x < count[1]; ++x)
-        for (std::int64_t y = 0; y < count[2]; ++y) {
-          double* const row = array->values.data() + first + w * stride[0] + x * stride[1] + y * stride[2];
-          const std::int64_t* const of_row = block.data() + w * from[0] + x * from[1] + y * from[2];
-          for (std::int64_t z = 0; z < count[3]; ++z) {
-            const std::int64_t addend = part.sign < 0.0 ? -of_row[z * from[3]] : of_row[z * from[3]];
-            // Blocks of several threads may be parts of one box.
-            add_to_integer(row[z], addend);
-          }
-        }
-  }
+  std::erase_if(parts, [&](const BlockPart& part) {
+    return part.kind != array.spec.kind || part.first != array.spec.first || part.second != array.spec.second;
+  });
+  return parts;
 }
 
-std::map<std::string, DerivativeArray> DenseAdjoint::take(double unit, int threads) {
-  std::map<std::string, DerivativeArray> derivatives;
-  for (Array& array : arrays_) {
-    DerivativeArray& made = derivatives[array.spec.name];
-    made.shape.assign(array.shape.begin(), array.shape.end());
-    made.values = std::move(array.values);
-    constexpr std::size_t part = std::size_t{1} << 16;  // elements
-    const std::span<double> values(made.values);
-    share_in_turns((values.size() + part - 1) / part, threads, [&](std::size_t n) {
-      for (double& value : values.subspan(n * part, std::min(part, values.size() - n * part)))
-        value = unit * static_cast<double>(std::bit_cast<std::int64_t>(value));
-    });
-    project_on_symmetry(array.spec, restricted_, array.shape, made.values, threads);
+std::optional<DenseAdjoint::Box> DenseAdjoint::box(const BlockPart& part, const std::array<int, 4>& tiles,
+                                                   const ArraySlice& slice) const {
+  Box box{};
+  for (std::size_t d = 0; d < 4; ++d) {
+    box.begin[d] = tiles_.offset_in_class(tiles[d]);
+    box.size[d] = tiles_[tiles[d]].size;
   }
-  arrays_.clear();
-  return derivatives;
+  std::int64_t &begin = box.begin[part.axes[0]], &size = box.size[part.axes[0]];
+  const std::int64_t end = std::min(begin + size, slice.first + slice.count);
+  begin = std::max(begin, slice.first);
+  size = end - begin;
+  if (size <= 0) return std::nullopt;
+  return box;
+}
+
+void DenseAdjoint::add(const Array& array, const BlockPart& part, const Box& box,
+                       std::span<const std::int64_t> elements, const ArraySlice& slice,
+                       std::span<double> values) const {
+  const std::array<std::int64_t, 4> stride = strides_of(array.shape), of_box = strides_of(box.size);
+  std::array<std::int64_t, 4> count{}, from{};  // by dimension of the array
+  std::int64_t first = -slice.first * stride[0];
+  for (std::size_t k = 0; k < 4; ++k) {
+    count[k] = box.size[part.axes[k]];
+    from[k] = of_box[part.axes[k]];
+    first += stride[k] * box.begin[part.axes[k]];
+  }
+  // The loops follow the memory of the array, which is the larger one.
+  for (std::int64_t w = 0; w < count[0]; ++w)
+    for (std::int64_t x = 0; x < count[1]; ++x)
+      for (std::int64_t y = 0; y < count[2]; ++y) {
+        double* const row = values.data() + first + w * stride[0] + x * stride[1] + y * stride[2];
+        const std::int64_t* const of_row = elements.data() + w * from[0] + x * from[1] + y * from[2];
+        for (std::int64_t z = 0; z < count[3]; ++z) {
+          const std::int64_t addend = part.sign < 0.0 ? -of_row[z * from[3]] : of_row[z * from[3]];
+          // Blocks of several threads may be parts of one box.
+          add_to_integer(row[z], addend);
+        }
+      }
+}
+
+void DenseAdjoint::finish(const Array& array, const ArraySlice& slice, double unit, std::span<double> values,
+                          int threads) const {
+  constexpr std::size_t part = std::size_t{1} << 16;  // elements
+  share_in_turns((values.size() + part - 1) / part, threads, [&](std::size_t n) {
+    for (double& value : values.subspan(n * part, std::min(part, values.size() - n * part)))
+      value = unit * static_cast<double>(std::bit_cast<std::int64_t>(value));
+  });
+  std::array<std::int64_t, 4> shape = array.shape;
+  shape[0] = slice.count;
+  project_on_symmetry(array.spec, restricted_, shape, values, threads);
 }
 
 }

@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cxx/base/zeroed_vector.hpp"
+#include "tce_tiles/dense/block_parts.hpp"
 #include "tce_tiles/dense/dense_input.hpp"
 #include "tce_tiles/tiles/tile_space.hpp"
 
@@ -19,40 +21,53 @@ struct DerivativeArray {
   ZeroedVector<double> values;
 };
 
+/// A range of the first index of an array.
+struct ArraySlice {
+  std::int64_t first, count;
+};
+
 /// Makes derivatives by dense arrays from derivatives by the blocks that a source delivers. It is the adjoint of
 /// open_dense(): where a block is a sum of boxes of arrays, its derivatives are added to these boxes. Numbers are
-/// integers, so that sums do not depend on their order.
+/// integers, so that sums do not depend on their order. Thread-safe.
 class DenseAdjoint {
  public:
+  /// An array of rank 4.
+  struct Array {
+    ArraySpec spec;
+    std::array<std::int64_t, 4> shape;
+  };
+  /// The elements of a block that are a part of a slice. By dimension of the block; `begin`: counted from the first
+  /// orbital of its class.
+  struct Box {
+    std::array<std::int64_t, 4> begin, size;
+  };
+
   /// `input`: its arrays are not read. `tiles`: those of the blocks, for the orbitals of the input. `kinds`: the arrays
   /// whose derivatives are made.
   DenseAdjoint(const DenseInput& input, const TileSpace& tiles, const std::vector<ArrayKind>& kinds);
 
-  /// Adds the derivatives by a block of t2 or v2, in C order. Does nothing for parts of arrays of other kinds. Any
-  /// thread may call it.
-  void add(TensorKind tensor, const std::array<int, 4>& tiles, std::span<const std::int64_t> block);
-  /// Returns the arrays in the order of their names, multiplied by `unit`. They have the symmetry of the arrays: dE is
-  /// the sum over all elements of derivative times change, for each change with this symmetry. May be called once.
-  /// `threads`: at least 1.
-  std::map<std::string, DerivativeArray> take(double unit, int threads);
+  /// Returns all arrays. Functions below take one of them.
+  std::span<const Array> arrays() const { return arrays_; }
+  /// Returns true if elements that are equal by the symmetry of the array have the same first index, so that any slice
+  /// can be made alone. Other arrays are made as a whole.
+  bool makes_slices(const Array& array) const;
+  /// Returns the parts of a block of t2 or v2 that are boxes of this array.
+  std::vector<BlockPart> parts(const Array& array, TensorKind tensor, const std::array<int, 4>& tiles) const;
+  /// Returns the elements of a block whose part is in the slice; nullopt if there are none.
+  std::optional<Box> box(const BlockPart& part, const std::array<int, 4>& tiles, const ArraySlice& slice) const;
+  /// Adds the derivatives by elements of a block to a slice. `elements`: those of the box, C order. `values`: the
+  /// slice, C order. Its numbers are the bits of integers until finish(), which needs no second array. Several threads
+  /// may add to one slice.
+  void add(const Array& array, const BlockPart& part, const Box& box, std::span<const std::int64_t> elements,
+           const ArraySlice& slice, std::span<double> values) const;
+  /// Multiplies the integers of a slice by `unit` and projects them on the symmetry of the array: dE is the sum of
+  /// derivative times change for each change that has this symmetry. `threads`: at least 1.
+  void finish(const Array& array, const ArraySlice& slice, double unit, std::span<double> values, int threads) const;
 
  private:
-  struct Array {
-    ArraySpec spec;
-    std::array<std::int64_t, 4> shape;
-    ZeroedVector<double> values;  ///< the bits of integers until take(), which needs no second array
-  };
-  Array* find(ArrayKind kind, Spin first, Spin second);
-
   bool restricted_;
   TileSpace tiles_;
   std::vector<Array> arrays_;
 };
-
-/// Projects the derivatives by an array on the symmetry of this array: t2 and ovov of two electrons of one kind under
-/// their exchange, t2 of equal spins and `asym_` arrays antisymmetric, ovvv and ovoo under the exchange of the last two
-/// indices. `values`: in C order of the array. `threads`: at least 1.
-void project_on_symmetry(const ArraySpec& spec, bool restricted, const std::array<std::int64_t, 4>& shape,
-                         std::span<double> values, int threads);
 
 }

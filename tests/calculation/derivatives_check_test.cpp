@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,9 +13,11 @@
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/derivatives.hpp"
+#include "cxx/calculation/made_derivatives.hpp"
 #include "cxx/cpu/cpu_executor.hpp"
 #include "tests/support/arrays_of_molecules.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/copied_derivatives.hpp"
 #include "tests/support/molecules.hpp"
 #include "tests/support/refusals.hpp"
 
@@ -28,52 +34,143 @@ TEST(DerivativesOfTheReferenceExecutor, EqualThoseOfCores) {
       const CalculationResult cores = calculate(arrays.source(), options);
       options.executor = ExecutorKind::reference;
       const CalculationResult reference = calculate(arrays.source(), options);
-      ASSERT_EQ(reference.derivatives.size(), cores.derivatives.size());
-      for (std::size_t n = 0; n < cores.derivatives.size(); ++n) {
-        const NamedDerivative &found = cores.derivatives[n], &expected = reference.derivatives[n];
-        EXPECT_EQ(found.name, expected.name);
-        EXPECT_EQ(found.shape, expected.shape);
+      const auto expected = arrays_of(*reference.derivatives), found = arrays_of(*cores.derivatives);
+      ASSERT_EQ(found.size(), expected.size());
+      for (const auto& [name, values] : expected) {
         double largest = 0.0;
-        for (const double x : expected.values) largest = std::max(largest, std::abs(x));
-        EXPECT_GT(largest, 0.0) << found.name;
-        for (std::size_t at = 0; at < found.values.size(); ++at)
-          ASSERT_NEAR(found.values[at], expected.values[at], 1e-10 * largest + 1e-15) << found.name << ' ' << at;
+        for (const double x : values) largest = std::max(largest, std::abs(x));
+        EXPECT_GT(largest, 0.0) << name;
+        ASSERT_EQ(found.at(name).size(), values.size()) << name;
+        for (std::size_t at = 0; at < values.size(); ++at)
+          ASSERT_NEAR(found.at(name)[at], values[at], 1e-10 * largest + 1e-15) << name << ' ' << at;
       }
     }
   }
 }
 
-/// A run with derivatives, and the check of its derivatives after a change.
+/// Inputs of all kinds of arrays.
+std::vector<SyntheticMolecule> molecules() {
+  return {closed_shell(3, 5), open_shell(Reference::uhf, {3, 2, 4, 5})};
+}
+
+TEST(CopiedDerivatives, AreThoseOfTheWholeArrayInEverySlice) {
+  for (const SyntheticMolecule& molecule : molecules()) {
+    const ArraysOfMolecule arrays(molecule, HeldArrays::Layout::c_order);
+    CalculationOptions options = options_for();
+    options.derivatives = Derivatives::all;
+    options.tile_size = 2;  // slices do not end where tiles do
+    const CalculationResult result = calculate(arrays.source(), options);
+    for (const auto& [name, whole] : arrays_of(*result.derivatives)) {
+      const DerivativeArrays::Array& array = result.derivatives->find(name);
+      ASSERT_EQ(array.size(), std::ssize(whole));
+      const std::int64_t of_slice = array.size() / array.slices();
+      for (std::int64_t first = 0; first <= array.slices(); ++first) {
+        for (std::int64_t count = 0; count <= array.slices() - first; ++count) {
+          const auto begin = whole.begin() + first * of_slice;
+          std::vector<double> slice(static_cast<std::size_t>(count * of_slice), 1e300);
+          result.derivatives->copy(name, first, count, slice);
+          ASSERT_EQ(slice, std::vector<double>(begin, begin + count * of_slice))
+              << name << ' ' << first << ' ' << count;
+        }
+      }
+    }
+  }
+}
+
+TEST(CopiedDerivatives, AreRefusedOutsideOfTheirArray) {
+  const ArraysOfMolecule arrays(closed_shell(3, 5), HeldArrays::Layout::c_order);
+  CalculationOptions options = options_for();
+  options.derivatives = Derivatives::amplitudes;
+  const CalculationResult result = calculate(arrays.source(), options);
+  const auto expect_refusal = [&](const std::string& name, std::int64_t first, std::int64_t count, std::size_t size,
+                                  const std::string& sentence) {
+    std::vector<double> values(size);
+    expect_failure<UsageError>([&] { result.derivatives->copy(name, first, count, values); }, sentence);
+  };
+  expect_refusal("ovvv", 0, 1, 125, "The last run computed no derivatives by ovvv.");
+  const std::string slices = "The derivatives by t2 have 3 slices, but ";
+  expect_refusal("t2", 2, 2, 150, slices + "2 slices from number 2 on");
+  expect_refusal("t2", -1, 1, 75, slices + "1 slices from number -1 on");
+  expect_refusal("t2", 1, -1, 0, slices + "-1 slices");
+  expect_refusal("t2", std::numeric_limits<std::int64_t>::max(), 1, 75, slices);
+  expect_refusal("t2", 1, std::numeric_limits<std::int64_t>::max(), 75, slices);
+  expect_refusal("t2", 1, 1, 74, "There are 75 derivatives by t2, but the array has 74 elements.");
+}
+
+/// A run with derivatives, and the check of its derivatives with other operands: as if a panel had been wrong.
 class CheckedRun {
  public:
-  CheckedRun(const TileSource& source, const CalculationOptions& options)
-      : calculation_(source, nullptr, options),
+  CheckedRun(const SyntheticMolecule& molecule, const CalculationOptions& options)
+      : raw_(ArraysOfMolecule::raw_dump_of(molecule)),
+        reference_(molecule.reference),
+        arrays_(raw_, reference_, HeldArrays::Layout::c_order),
+        calculation_(arrays_.source(), nullptr, options),
         result_(calculation_.run()),
-        problem_(calculation_.problem()),
-        layout_(problem_, cpu_panel_tiles(calculation_.plan().tiles)) {}
+        layout_(calculation_.problem(), cpu_panel_tiles(calculation_.plan().tiles)) {}
 
-  /// Checks the derivatives, of which those by array `changed` are multiplied by `factor`. Returns the largest error of
-  /// a sum.
-  double check(const std::string& changed, double factor, Precision precision) const {
-    std::vector<NamedDerivative> derivatives = result_.derivatives;
-    for (NamedDerivative& derivative : derivatives) {
-      if (derivative.name != changed) continue;
-      for (double& value : derivative.values) value *= factor;
+  /// Multiplies the derivatives by operands, of which array `changed` is multiplied by `factor`.
+  DerivativeProducts products(const std::string& changed = {}, double factor = 1.0) const {
+    RawDump raw = raw_;
+    Problem problem = calculation_.problem();
+    if (changed == "omega2") {
+      problem.quotients = {Quotient(factor * problem.quotients.front().omega2)};
+    } else if (!changed.empty()) {
+      for (double& value : raw.datasets.at(changed).values) value *= factor;
     }
-    return check_derivatives(problem_, layout_, derivatives, result_.energies.front().total, precision, 1);
+    const ArraysOfMolecule arrays(raw, reference_, HeldArrays::Layout::c_order);
+    problem.right = &arrays.source();
+    return multiply_by_operands(problem, layout_, dynamic_cast<const MadeDerivatives&>(*result_.derivatives), 2);
+  }
+  /// Returns the largest error of a sum.
+  double check(const std::string& changed, double factor, Precision precision) const {
+    return check_derivatives(calculation_.problem(), layout_, products(changed, factor), result_.energies.front().total,
+                             precision);
   }
   void expect_error(const std::string& changed, const std::string& sum, double factor,
                     Precision precision = Precision::fp64) const {
     EXPECT_LT(check(changed, 1.0, precision), 1e-10);
     expect_failure<Error>([&] { check(changed, factor, precision); }, "the sum over " + sum + " is");
   }
+  /// Returns the sum of derivative times operand over the arrays whose names begin like this, perhaps after asym_.
+  double sum_over(const std::string& begin) const {
+    double sum = 0.0;
+    for (const auto& [name, values] : arrays_of(*result_.derivatives)) {
+      if (!name.starts_with(begin) && !name.starts_with("asym_" + begin)) continue;
+      const std::vector<double>& operand = raw_.datasets.at(name).values;
+      EXPECT_EQ(operand.size(), values.size()) << name;
+      sum = std::inner_product(values.begin(), values.end(), operand.begin(), sum);
+    }
+    return sum;
+  }
 
  private:
+  const RawDump raw_;
+  const Reference reference_;
+  const ArraysOfMolecule arrays_;
   const Calculation calculation_;
   const CalculationResult result_;
-  const Problem problem_;
   const PanelLayout layout_;
 };
+
+// The check multiplies sums of panels by blocks of the input, and makes no array.
+TEST(DerivativesTimesOperands, AreTheSumsOverArrays) {
+  for (const SyntheticMolecule& molecule : molecules()) {
+    CalculationOptions options = options_for();
+    options.derivatives = Derivatives::all;
+    options.tile_size = 2;
+    const CheckedRun run(molecule, options);
+    const DerivativeProducts found = run.products();
+    const auto expect_equal = [](const InnerProduct& product, double expected) {
+      EXPECT_GT(product.magnitude, 0.0);
+      EXPECT_GE(product.magnitude, std::abs(product.sum));
+      EXPECT_NEAR(product.sum, expected, 1e-12 * product.magnitude);
+    };
+    expect_equal(found.t1, run.sum_over("t1"));
+    expect_equal(found.t2, run.sum_over("t2"));
+    expect_equal(found.ovov, run.sum_over("ovov"));
+    expect_equal(found.integrals, run.sum_over("ovvv") + run.sum_over("ovoo"));
+  }
+}
 
 class CheckedDerivatives : public ::testing::TestWithParam<double> {
  protected:
@@ -83,13 +180,13 @@ class CheckedDerivatives : public ::testing::TestWithParam<double> {
     options.tile_size = 2;
   }
 
-  const ArraysOfMolecule arrays{closed_shell(6, 11), HeldArrays::Layout::c_order};
+  const SyntheticMolecule molecule = closed_shell(6, 11);
   CalculationOptions options = options_for();
 };
 
 TEST_P(CheckedDerivatives, AreWrongIfAnArrayIs) {
   constexpr double factor = 1.0001;
-  const CheckedRun run(arrays.source(), options);
+  const CheckedRun run(molecule, options);
   run.expect_error("ovvv", "ovvv and ovoo", factor);
   run.expect_error("t2", "t2", factor);
   run.expect_error("ovov", "ovov", factor);
@@ -99,7 +196,7 @@ TEST_P(CheckedDerivatives, AreWrongIfAnArrayIs) {
 
 // Errors of mixed precision are returned, larger ones are not accepted.
 TEST_P(CheckedDerivatives, MayHaveSmallErrorsInMixedPrecision) {
-  const CheckedRun run(arrays.source(), options);
+  const CheckedRun run(molecule, options);
   for (const auto& [changed, sum] : {std::pair{"ovvv", "ovvv and ovoo"}, {"t2", "t2"}}) {
     run.expect_error(changed, sum, 1.001, Precision::mixed);
     const double error = run.check(changed, 1.0 + 1e-7, Precision::mixed);
@@ -115,11 +212,11 @@ class CheckedDerivativesForALargeOmega2 : public CheckedDerivatives {};
 
 TEST_P(CheckedDerivativesForALargeOmega2, AreWrongIfAnArrayIs) {
   constexpr double factor = 2.0;
-  const CheckedRun run(arrays.source(), options);
+  const CheckedRun run(molecule, options);
   run.expect_error("ovvv", "ovvv and ovoo", factor);
   run.expect_error("t2", "t2", factor);
   options.tile_size.reset();  // fewer tasks, which round less
-  CheckedRun(arrays.source(), options).expect_error("omega2", "the orbital energies", factor);
+  CheckedRun(molecule, options).expect_error("omega2", "the orbital energies", factor);
 }
 
 INSTANTIATE_TEST_SUITE_P(For, CheckedDerivativesForALargeOmega2, ::testing::Values(1e6));

@@ -218,10 +218,10 @@ std::vector<std::int64_t> by_amplitudes(const Problem& problem, const TileSpace&
   std::vector<std::int64_t> all;
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
     if (use.tensor != TensorKind::t2) continue;
-    add_to_blocks(layout, use, sums[DerivativeSums::operands], 1,
-                  [&](const PanelBlocks::BlockTiles&, std::span<const std::int64_t> block) {
-                    all.insert(all.end(), block.begin(), block.end());
-                  });
+    for_each_block(layout, use, sums[DerivativeSums::operands],
+                   [&](const PanelBlocks::BlockTiles&, std::span<const std::int64_t> block) {
+                     all.insert(all.end(), block.begin(), block.end());
+                   });
   }
   return all;
 }

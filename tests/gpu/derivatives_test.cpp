@@ -9,6 +9,7 @@
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/arrays_of_molecules.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/copied_derivatives.hpp"
 
 /// Derivatives on a GPU, compared with those on cores in double precision.
 namespace trifuse {
@@ -19,11 +20,11 @@ using namespace trifuse::testing;
 class DerivativesOnGpu : public SkippedWithoutHopper<::testing::Test> {
  protected:
   /// Returns the largest error of an array relative to its largest element.
-  static double error_of(const NamedDerivative& found, const NamedDerivative& expected) {
+  static double error_of(const std::vector<double>& found, const std::vector<double>& expected) {
     double largest = 0.0, error = 0.0;
-    for (std::size_t n = 0; n < expected.values.size(); ++n) {
-      largest = std::max(largest, std::abs(expected.values[n]));
-      error = std::max(error, std::abs(found.values[n] - expected.values[n]));
+    for (std::size_t n = 0; n < expected.size(); ++n) {
+      largest = std::max(largest, std::abs(expected[n]));
+      error = std::max(error, std::abs(found[n] - expected[n]));
     }
     return largest > 0.0 ? error / largest : error;
   }
@@ -36,11 +37,11 @@ class DerivativesOnGpu : public SkippedWithoutHopper<::testing::Test> {
   static void expect_those_of_cores(const TileSource& source, const CalculationOptions& options, Precision precision) {
     const CalculationResult cores = calculate(source, options), gpu = on_gpu(source, options, precision);
     const bool mixed = precision == Precision::mixed;
-    ASSERT_EQ(gpu.derivatives.size(), cores.derivatives.size());
-    for (std::size_t n = 0; n < cores.derivatives.size(); ++n) {
-      EXPECT_EQ(gpu.derivatives[n].name, cores.derivatives[n].name);
-      ASSERT_EQ(gpu.derivatives[n].shape, cores.derivatives[n].shape);
-      EXPECT_LT(error_of(gpu.derivatives[n], cores.derivatives[n]), mixed ? 1e-5 : 1e-10) << gpu.derivatives[n].name;
+    const auto expected = arrays_of(*cores.derivatives), found = arrays_of(*gpu.derivatives);
+    ASSERT_EQ(found.size(), expected.size());
+    for (const auto& [name, values] : expected) {
+      ASSERT_EQ(found.at(name).size(), values.size()) << name;
+      EXPECT_LT(error_of(found.at(name), values), mixed ? 1e-5 : 1e-10) << name;
     }
     EXPECT_EQ(gpu.derivatives_error.has_value(), mixed);
   }
@@ -88,9 +89,7 @@ TEST_F(DerivativesOnGpu, InMixedPrecisionHaveTheSameBitsInEveryRun) {
   options.tile_size = 12;
   const CalculationResult first = on_gpu(arrays.source(), options, Precision::mixed),
                           second = on_gpu(arrays.source(), options, Precision::mixed);
-  ASSERT_EQ(first.derivatives.size(), second.derivatives.size());
-  for (std::size_t n = 0; n < first.derivatives.size(); ++n)
-    EXPECT_TRUE(first.derivatives[n].values == second.derivatives[n].values) << first.derivatives[n].name;
+  EXPECT_TRUE(arrays_of(*first.derivatives) == arrays_of(*second.derivatives));
 }
 
 }

@@ -297,7 +297,7 @@ contains
 
   !> E(T) is homogeneous in ovvv and ovoo together: their derivatives times them are E[T] + E(T).
   subroutine test_derivatives()
-    real(c_double) :: of_ovvv(v, v, v, o), of_ovoo(o, o, v, o), omega2
+    real(c_double) :: of_ovvv(v, v, v, o), of_ovoo(o, o, v, o), of_slice(v, v, v), omega2
     integer(c_int64_t), allocatable :: extents(:)
     integer(c_int64_t) :: count, n
     call begin()
@@ -323,6 +323,15 @@ contains
     call trifuse_get_energy(status, calculation, 1_c_int64_t, omega2, bracket_energy, paren_energy)
     call expect(abs(sum(of_ovvv*ovvv) + sum(of_ovoo*ovoo) - bracket_energy - paren_energy) < 1e-12_c_double, &
       & "the sum of derivatives times integrals")
+    do n = 1, o
+      call trifuse_copy_derivative_slices(status, calculation, "ovvv", n, 1_c_int64_t, size(of_slice, kind=c_int64_t), &
+        & of_slice)
+      call expect(all(of_slice == of_ovvv(:, :, :, n)), "derivatives by integrals with one occupied orbital")
+    end do
+    call trifuse_copy_derivative_slices(status, calculation, "ovvv", int(o, c_int64_t), 2_c_int64_t, &
+      & size(of_slice, kind=c_int64_t), of_slice)
+    call expect(status%code == trifuse_bad_usage, "slices beyond the end")
+    call expect(index(trifuse_message(status), "slices from number") > 0, trifuse_message(status))
     call trifuse_copy_derivative(status, calculation, "ovvv", 3_c_int64_t, of_ovvv)
     call expect(status%code == trifuse_bad_usage, "an array of the wrong size")
     call trifuse_delete_calculation(calculation)

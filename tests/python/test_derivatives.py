@@ -189,6 +189,24 @@ class Derivatives(unittest.TestCase):
                     for name, values in result.derivatives.items():
                         np.testing.assert_array_equal(file[name][()].reshape(values.shape), values, name)
 
+    def test_the_program_writes_large_arrays_in_slices(self):
+        arrays = random_arrays({"": 3}, {"": 100}, size=1e-4)
+        del arrays["fock"]
+        # The program checks its input, so t2 are amplitudes of these integrals.
+        occupied, virtual = arrays["eps_occ"], arrays["eps_vir"]
+        pairs = occupied[:, None] - virtual
+        arrays["t2"] = arrays["ovov"].transpose(0, 2, 1, 3) / (pairs[:, None, :, None] + pairs[None, :, None, :])
+        self.assertGreater(arrays["ovvv"].nbytes, 16 << 20, "the memory for slices")
+        with tempfile.TemporaryDirectory() as folder:
+            dump, path = Path(folder) / "x.h5", Path(folder) / "out.h5"
+            trifuse.write_dump(dump, reference="RHF", **arrays)
+            command = [os.environ["TRIFUSE"], "run", dump, "--derivatives", path, "--device", "cpu"]
+            subprocess.run(command, check=True, capture_output=True)
+            result = triples(arrays)
+            with h5py.File(path) as file:
+                for name, values in result.derivatives.items():
+                    np.testing.assert_array_equal(file[name][()].reshape(values.shape), values, name)
+
     def test_a_journal_of_the_reference_executor(self):
         with tempfile.TemporaryDirectory() as folder:
             found = []

@@ -16,10 +16,12 @@ namespace trifuse::testing {
 class ArraysOfMolecule {
  public:
   ArraysOfMolecule(const SyntheticMolecule& molecule, HeldArrays::Layout layout, bool packed = false)
-      : held_(raw_dump_of(molecule, packed), layout, packed) {
+      : ArraysOfMolecule(raw_dump_of(molecule, packed), molecule.reference, layout, packed) {}
+  ArraysOfMolecule(const RawDump& raw, Reference reference, HeldArrays::Layout layout, bool packed = false)
+      : held_(raw, layout, packed) {
     SourceInfo info;
     info.path = "arrays";
-    info.reference = molecule.reference;
+    info.reference = reference;
     info.fock_in_triples = FockInTriples::left_out;  // as in the source of the made-up molecule
     source_ = held_.open(std::move(info));
   }
@@ -27,8 +29,7 @@ class ArraysOfMolecule {
   const TileSource& source() const { return *source_; }
   const std::vector<CallerArray>& arrays() const { return held_.arrays(); }
 
- private:
-  static RawDump raw_dump_of(const SyntheticMolecule& molecule, bool packed) {
+  static RawDump raw_dump_of(const SyntheticMolecule& molecule, bool packed = false) {
     const TemporaryFolder folder;
     const std::string path = (folder.path() / "dump.h5").string();
     write_dump(*make_synthetic_source(molecule), path);
@@ -37,6 +38,7 @@ class ArraysOfMolecule {
     return raw;
   }
 
+ private:
   HeldArrays held_;
   std::unique_ptr<TileSource> source_;
 };

@@ -25,6 +25,18 @@ namespace trifuse::testing {
 /// Derivatives by the numbers of a tensor, by their orbitals.
 using ByOrbitals = std::map<std::array<std::int64_t, 4>, double>;
 
+/// Calls `visit(tiles, values)` with the derivatives by all blocks of a use, in the tiles of the layout.
+template <typename Visit>
+void for_each_block(const PanelLayout& layout, const PanelBlocks::Use& use, std::span<const std::int64_t> sums,
+                    Visit visit) {
+  const PanelBlocks blocks(layout);
+  std::vector<std::int64_t> values;
+  for (const auto& tiles : blocks.list(use, layout.tiles(), [](const PanelBlocks::BlockShape&) { return true; })) {
+    sum_panels(blocks, use, blocks.shape_of(layout.tiles(), tiles), sums, values);
+    visit(tiles, std::span<const std::int64_t>(values));
+  }
+}
+
 /// Returns the derivatives by the blocks of the source, the tensor and the spaces of a use.
 inline ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& like, const Problem& problem,
                             std::span<const std::int64_t> sums) {
@@ -32,7 +44,7 @@ inline ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& l
   const TileSpace& space = layout.tiles();
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
     if (use.source != like.source || use.tensor != like.tensor || use.spaces != like.spaces) continue;
-    add_to_blocks(layout, use, sums, 1, [&](const PanelBlocks::BlockTiles& tiles, std::span<const std::int64_t> block) {
+    for_each_block(layout, use, sums, [&](const PanelBlocks::BlockTiles& tiles, std::span<const std::int64_t> block) {
       const auto offset = [&](std::size_t d) { return space[tiles[d]].offset; };
       const auto size = [&](std::size_t d) { return space[tiles[d]].size; };
       std::size_t n = 0;

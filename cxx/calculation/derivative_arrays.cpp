@@ -1,0 +1,44 @@
+#include "cxx/calculation/derivative_arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "cxx/base/error.hpp"
+
+namespace trifuse {
+
+std::int64_t DerivativeArrays::Array::size() const {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::int64_t DerivativeArrays::Array::slices() const {
+  return shape.empty() ? 1 : shape.front();
+}
+
+const DerivativeArrays::Array& DerivativeArrays::find(const std::string& name) const {
+  const auto found = std::find_if(list_.begin(), list_.end(), [&](const Array& array) { return array.name == name; });
+  if (found == list_.end()) throw UsageError(fmt::format("The last run computed no derivatives by {}.", name));
+  return *found;
+}
+
+void DerivativeArrays::copy(const std::string& name, std::int64_t first, std::int64_t count,
+                            std::span<double> values) const {
+  const Array& array = find(name);
+  const std::int64_t slices = array.slices();
+  if (first < 0 || count < 0 || first > slices || count > slices - first) {
+    throw UsageError(
+        fmt::format("The derivatives by {} have {} slices, but {} slices from number {} on were asked for.", name,
+                    slices, count, first));
+  }
+  const std::int64_t size = slices == 0 ? 0 : array.size() / slices * count;
+  if (std::ssize(values) != size) {
+    throw UsageError(
+        fmt::format("There are {} derivatives by {}, but the array has {} elements.", size, name, values.size()));
+  }
+  if (size > 0) make(static_cast<std::size_t>(&array - list_.data()), first, count, values);
+}
+
+}
