@@ -1,6 +1,7 @@
 #include "cxx/calculation/made_derivatives.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -168,25 +169,32 @@ void MadeDerivatives::make(const Source& source, const ArraySlice& slice, std::s
   const auto& [uses, adjoint] = sides_[source.side];
   const PanelBlocks blocks(layout_);
   const TileSpace& space = layout_.tiles();
-  std::vector<Part> parts;
+  // Parts of several blocks may be the same elements, so one thread takes all with these first three tiles.
+  std::map<std::array<std::int64_t, 3>, std::vector<Part>> parts;
   for (const PanelBlocks::Use& use : uses) {
     for (const auto& tiles : blocks.list(use, space, [](const PanelBlocks::BlockShape&) { return true; })) {
       for (const BlockPart& part : adjoint.parts(source.array, use.tensor, tiles)) {
-        if (const auto box = adjoint.box(part, tiles, slice)) parts.push_back({use, tiles, part, *box});
+        const auto box = adjoint.box(part, tiles, slice);
+        if (!box) continue;
+        const auto& [w, x, y, z] = part.axes;
+        parts[{box->begin[w], box->begin[x], box->begin[y]}].push_back({use, tiles, part, *box});
       }
     }
   }
+  std::vector<const std::vector<Part>*> groups;
+  for (const auto& [begin, group] : parts) groups.push_back(&group);
   for_parts(values.size(), threads_,
             [&](std::size_t begin, std::size_t count) { std::fill_n(values.data() + begin, count, 0.0); });
   // The memory of a block is used again: the system would have to provide it for each block.
   using Numbers = std::vector<std::int64_t>;
-  share_among_threads<Numbers>(parts.size(), threads_, [&](std::size_t n, Numbers& elements) {
-    const auto& [use, tiles, part, box] = parts[n];
-    PanelBlocks::BlockShape shape = blocks.shape_of(space, tiles);
-    for (std::size_t d = 0; d < 4; ++d) shape.offset[d] += box.begin[d] - space.offset_in_class(tiles[d]);
-    shape.size = box.size;
-    sum_panels(blocks, use, shape, sums_, elements);
-    adjoint.add(source.array, part, box, elements, slice, values);
+  share_among_threads<Numbers>(groups.size(), threads_, [&](std::size_t n, Numbers& elements) {
+    for (const auto& [use, tiles, part, box] : *groups[n]) {
+      PanelBlocks::BlockShape shape = blocks.shape_of(space, tiles);
+      for (std::size_t d = 0; d < 4; ++d) shape.offset[d] += box.begin[d] - space.offset_in_class(tiles[d]);
+      shape.size = box.size;
+      sum_panels(blocks, use, shape, sums_, elements);
+      adjoint.add(source.array, part, box, elements, slice, values);
+    }
   });
   adjoint.finish(source.array, slice, unit_of_operands, values, threads_);
 }

@@ -1,10 +1,8 @@
 #include "tce_tiles/dense/dense_adjoint.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -42,15 +40,6 @@ std::vector<Exchange> symmetry_of(const ArraySpec& spec, bool restricted) {
       return {};
     default:
       return {};
-  }
-}
-
-/// Adds to the integer that has these bits.
-void add_to_integer(double& bits, std::int64_t addend) {
-  const std::atomic_ref shared(bits);
-  double old = shared.load(std::memory_order_relaxed);
-  while (!shared.compare_exchange_weak(old, std::bit_cast<double>(std::bit_cast<std::int64_t>(old) + addend),
-                                       std::memory_order_relaxed)) {
   }
 }
 
@@ -148,17 +137,15 @@ void DenseAdjoint::add(const Array& array, const BlockPart& part, const Box& box
     from[k] = of_box[part.axes[k]];
     first += stride[k] * box.begin[part.axes[k]];
   }
+  const std::int64_t sign = part.sign < 0.0 ? -1 : 1;
   // The loops follow the memory of the array, which is the larger one.
   for (std::int64_t w = 0; w < count[0]; ++w)
     for (std::int64_t x = 0; x < count[1]; ++x)
       for (std::int64_t y = 0; y < count[2]; ++y) {
         double* const row = values.data() + first + w * stride[0] + x * stride[1] + y * stride[2];
         const std::int64_t* const of_row = elements.data() + w * from[0] + x * from[1] + y * from[2];
-        for (std::int64_t z = 0; z < count[3]; ++z) {
-          const std::int64_t addend = part.sign < 0.0 ? -of_row[z * from[3]] : of_row[z * from[3]];
-          // Blocks of several threads may be parts of one box.
-          add_to_integer(row[z], addend);
-        }
+        for (std::int64_t z = 0; z < count[3]; ++z)
+          row[z] = std::bit_cast<double>(std::bit_cast<std::int64_t>(row[z]) + sign * of_row[z * from[3]]);
       }
 }
 

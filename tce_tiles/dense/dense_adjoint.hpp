@@ -56,8 +56,8 @@ class DenseAdjoint {
   /// Returns the elements of a block whose part is in the slice; nullopt if there are none.
   std::optional<Box> box(const BlockPart& part, const std::array<int, 4>& tiles, const ArraySlice& slice) const;
   /// Adds the derivatives by elements of a block to a slice. `elements`: those of the box, C order. `values`: the
-  /// slice, C order. Its numbers are the bits of integers until finish(), which needs no second array. Several threads
-  /// may add to one slice.
+  /// slice, C order. Its numbers are the bits of integers until finish(), which needs no second array. Two threads must
+  /// not add to the same elements at the same time.
   void add(const Array& array, const BlockPart& part, const Box& box, std::span<const std::int64_t> elements,
            const ArraySlice& slice, std::span<double> values) const;
   /// Multiplies the integers of a slice by `unit` and projects them on the symmetry of the array: dE is the sum of

@@ -11,6 +11,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
 #include "cxx/cuda/contraction/host_contraction.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/staged_copy.hpp"

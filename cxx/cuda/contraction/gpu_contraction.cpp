@@ -18,6 +18,7 @@
 #include "cxx/contraction/tuned_plans.hpp"
 #include "cxx/cuda/contraction/gpu_kernels.hpp"
 #include "cxx/cuda/runtime/arrays_in_one.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 
@@ -27,6 +28,7 @@ namespace {
 
 using namespace gpu;
 using trifuse::gpu::ArraysInOne;
+using trifuse::gpu::CurrentDevice;
 using trifuse::gpu::DeviceArray;
 using trifuse::gpu::Event;
 using trifuse::gpu::Stream;
@@ -165,7 +167,7 @@ class GpuContraction::Implementation {
       const std::string why = why_no_devices();
       throw UsageError(why.empty() ? fmt::format("There is no GPU {}.", device) : why);
     }
-    TRIFUSE_CUDA(cudaSetDevice(device));
+    const CurrentDevice current(device);
     ended_.emplace(cudaEventDisableTiming);
     if (form_.empty_result() || form_.empty_sum()) return;
     if (program != nullptr) {
@@ -196,7 +198,7 @@ class GpuContraction::Implementation {
 
   void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
     if (form_.empty_result()) return;
-    TRIFUSE_CUDA(cudaSetDevice(device_));
+    const CurrentDevice current(device_);
     TRIFUSE_CUDA(cudaStreamWaitEvent(stream, *ended_));
     try {
       put(alpha, a, b, beta, c, stream);

@@ -32,6 +32,13 @@ __device__ __forceinline__ int valid_bytes(int count, int most) {
   return min(max(count, 0), most) * static_cast<int>(sizeof(double));
 }
 
+/// Starts a copy of the first double of a pair, or of a zero if it does not exist. The second one becomes zero. A copy
+/// of 16 bytes reads all of them, however many are valid, and the array may end behind the first double.
+__device__ __forceinline__ void copy_first_of_pair(double* to, const double* from, bool exists) {
+  copy_async<8>(to, from, exists ? 8 : 0);
+  copy_async<8>(to + 1, from, 0);
+}
+
 /// The offsets of the contracted values of a step. Lane n of each warp has that of value n; lanes exchange them.
 struct StepOffsets {
   std::int32_t of_lane;
@@ -74,7 +81,9 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
       copy(
           std::integral_constant<int, step / 2>{}, [](int at) { return 2 * at; },
           [&](double* there, const double* here, int value) {
-            copy_async<16>(there, here, valid_bytes(valid - value, 2));
+            const int existing = valid - value;
+            if (existing == 1) return copy_first_of_pair(there, here, true);
+            copy_async<16>(there, here, valid_bytes(existing, 2));
           });
     } else {
       copy(
@@ -100,19 +109,22 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
         for (int n = 0; n < step; n += at_once) {
           const int value = n + first;
           const std::int32_t offset = offsets(min(value, step - 1));
-          if (active && value < step) one(there + value * stride, here + offset, value < valid);
+          if (active && value < step) one(there + value * stride, here + offset, value < valid, line);
         }
       }
     };
     if (operand.pairs) {
       copy(
           std::integral_constant<int, count / 2>{}, (operand.line_count + 1) / 2, [](int place) { return 2 * place; },
-          [](double* there, const double* here, bool exists) { copy_async<16>(there, here, exists ? 16 : 0); });
+          [&](double* there, const double* here, bool exists, int line) {
+            if (line + 1 == operand.line_count) return copy_first_of_pair(there, here, exists);
+            copy_async<16>(there, here, exists ? 16 : 0);
+          });
     } else {
       copy(
           std::integral_constant<int, count>{}, operand.line_count,
           [&](int place) { return static_cast<int>(lines.order[place]); },
-          [](double* there, const double* here, bool exists) { copy_async<8>(there, here, exists ? 8 : 0); });
+          [](double* there, const double* here, bool exists, int) { copy_async<8>(there, here, exists ? 8 : 0); });
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "cxx/contraction/cpu_contraction.hpp"
 #include "cxx/contraction/packed_tensor.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/contraction/gpu_contraction.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 

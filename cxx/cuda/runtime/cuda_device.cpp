@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cxx/base/error.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/memory_pool.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
 
@@ -47,7 +48,7 @@ const cudaDeviceProp& device_properties(int number) {
 void Device::make_ring(std::int64_t slot_bytes, std::int64_t slots) {
   // If no thread can be started, the ring is made when it is needed.
   ring = std::async(std::launch::async | std::launch::deferred, [on = number, slot_bytes, slots] {
-    TRIFUSE_CUDA(cudaSetDevice(on));
+    const CurrentDevice current(on);
     return std::make_shared<UploadRing>(slot_bytes, slots);
   });
 }
@@ -102,7 +103,7 @@ double peak_rate(int number, const cudaDeviceProp& device) {
 
 void add_numbers(const Device& device, std::int64_t array_bytes, DeviceReport& report) {
   if (device.panels == nullptr) return;  // it failed before it was set up
-  TRIFUSE_CUDA(cudaSetDevice(device.number));
+  const CurrentDevice current(device.number);
   const PanelCache::Statistics panels = device.panels->statistics();
   const ProducedPanels sent = device.panels->produced_by(*device.host_panels);
   const ProducedPanels made = device.panels->produced_by(*device.made_panels);

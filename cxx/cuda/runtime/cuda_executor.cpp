@@ -12,6 +12,7 @@
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/cuda_worker.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_exchange.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/self_test.hpp"
@@ -59,7 +60,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     problem_.require_operands_of_quotients();
     for (const int number : options.devices) {
-      TRIFUSE_CUDA(cudaSetDevice(number));
+      const CurrentDevice current(number);
       Device& device = devices_.emplace_back(number);
       device.kernels = choose_kernels(options.kernel, options.precision, device.properties);
       if (has_derivatives()) keep_kernel_with_seeds(device);
@@ -133,7 +134,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
     for (const Device& device : devices_) {
       if (device.derivatives == nullptr) continue;
       try {
-        TRIFUSE_CUDA(cudaSetDevice(device.number));
+        const CurrentDevice current(device.number);
         device.derivatives->move_to(sums);
       } catch (const DeviceError& error) {
         throw_lost_derivatives(error);
@@ -224,7 +225,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   }
 
   void set_up(Device& device) {
-    TRIFUSE_CUDA(cudaSetDevice(device.number));
+    const CurrentDevice current(device.number);
     device.busy = std::make_unique<BusyTime>();
     const std::span<const double> energies = panels_->orbital_energies();
     upload(device.eps, energies);

@@ -9,6 +9,7 @@
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/runtime/cuda_launch.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_results.hpp"
@@ -19,11 +20,9 @@ namespace {
 
 class CudaWorker final : public Executor::Worker {
  public:
+  /// The device must be the current one.
   CudaWorker(const CudaWork& work, const Device& device)
-      : work_(work),
-        device_((TRIFUSE_CUDA(cudaSetDevice(device.number)), device)),
-        buffers_(work.scratch_doubles),
-        selector_(shapes_of(device.kernels)) {
+      : work_(work), device_(device), buffers_(work.scratch_doubles), selector_(shapes_of(device.kernels)) {
     for (const Kernel* kernel : device.kernels) {
       launches_.emplace_back(device, *kernel, work.problem, work.fine.orbitals(),
                              has_backward() ? std::make_unique<BackwardLaunch>(
@@ -52,7 +51,7 @@ class CudaWorker final : public Executor::Worker {
 
   /// As the public function. The derivatives stay on the device until Executor::move_sums_to().
   void execute(std::span<const Task> tasks, std::span<TaskEnergy> energies) {
-    TRIFUSE_CUDA(cudaSetDevice(device_.number));
+    const CurrentDevice current(device_.number);
     std::fill(energies.begin(), energies.end(), TaskEnergy{});
     const double begin = wall_seconds();
     const double waited_before = buffers_.seconds_waiting;
@@ -126,6 +125,7 @@ class CudaWorker final : public Executor::Worker {
 }
 
 std::unique_ptr<Executor::Worker> make_cuda_worker(const CudaWork& work, const Device& device) {
+  const CurrentDevice current(device.number);
   return std::make_unique<CudaWorker>(work, device);
 }
 

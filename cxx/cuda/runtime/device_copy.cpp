@@ -6,6 +6,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/staged_copy.hpp"

@@ -6,6 +6,7 @@
 
 #include "cxx/base/error.hpp"
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/schedule/exchange_handle.hpp"
 #include "tce_tiles/tiles/tile_sizes.hpp"
 
@@ -32,7 +33,7 @@ std::string DeviceExchange::export_panels(std::span<const int> owner_of_rank, in
   });
   slab_owners_ = std::make_shared<const PanelOwnerMap>(PanelOwnerMap::of_slabs(panels_, owner_of_rank));
   rank_ = rank;
-  TRIFUSE_CUDA(cudaSetDevice(device_.number));
+  const CurrentDevice current(device_.number);
   ExportedMemory exported;
   if (reserve_for_owned_(device_, owners_->bytes(rank))) {
     device_.panels->load_owned(owners_->panels_of(rank));
@@ -56,7 +57,7 @@ PeerRange DeviceExchange::open(const std::string& handle, std::int64_t bytes) {
 }
 
 void DeviceExchange::import_panels(std::span<const std::string> handles) {
-  TRIFUSE_CUDA(cudaSetDevice(device_.number));
+  const CurrentDevice current(device_.number);
   std::vector<PeerRange> panels(handles.size()), slabs(handles.size());
   for (std::size_t n = 0; n < handles.size(); ++n) {
     const int rank = static_cast<int>(n);
@@ -80,7 +81,7 @@ void exchange_slabs(std::span<Device> devices, const PanelLayout& panels,
   if (devices.size() < 2 || !panels.has_factors()) return;
   std::vector<int> numbers;
   for (const Device& device : devices) {
-    TRIFUSE_CUDA(cudaSetDevice(device.number));
+    const CurrentDevice current(device.number);
     for (const Device& peer : devices) {
       if (!PeerMemory::enable_access(peer.number)) return;
     }
@@ -90,7 +91,7 @@ void exchange_slabs(std::span<Device> devices, const PanelLayout& panels,
   std::vector<PeerRange> owned;
   for (const int n : numbers) {
     const Device& device = devices[static_cast<std::size_t>(n)];
-    TRIFUSE_CUDA(cudaSetDevice(device.number));
+    const CurrentDevice current(device.number);
     SlabCache& slabs = device.made_panels->slabs();
     slabs.load_owned(owners->panels_of(n), slab_limit(device));
     owned.push_back(slabs.owned_memory());

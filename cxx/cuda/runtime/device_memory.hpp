@@ -86,24 +86,6 @@ using ExportedArray = GrowingArray<T, DeviceBlock, allocate_exported, free_expor
 template <typename T>
 using PinnedArray = GrowingArray<T, PinnedBlock, allocate_pinned, free_pinned>;
 
-/// Makes a GPU the current one as long as the object exists.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int device) {
-    TRIFUSE_CUDA(cudaGetDevice(&before_));
-    if (device != before_) TRIFUSE_CUDA(cudaSetDevice(device));
-    device_ = device;
-  }
-  ~CurrentDevice() {
-    if (device_ != before_) static_cast<void>(cudaSetDevice(before_));
-  }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int before_ = 0, device_ = 0;
-};
-
 class Stream {
  public:
   Stream() {

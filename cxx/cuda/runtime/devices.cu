@@ -2,6 +2,7 @@
 
 #include "cxx/cuda/kernel/check.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/memory_pool.hpp"
 
 namespace trifuse {
@@ -49,7 +50,7 @@ int visible_device_count() {
 }
 
 std::int64_t free_device_memory(int number) {
-  TRIFUSE_CUDA(cudaSetDevice(number));
+  const gpu::CurrentDevice current(number);
   return gpu::device_memory_now().free;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/pinned_mapping.hpp"
 
 namespace trifuse::gpu {
@@ -215,14 +216,13 @@ std::int64_t peak_device_memory() {
 
 void release_idle_memory() {
   release_idle_pinned();
-  int before = 0;
-  if (cudaGetDevice(&before) != cudaSuccess) return;
+  int current = 0;
+  if (cudaGetDevice(&current) != cudaSuccess) return;
   const std::lock_guard lock(pools().mutex);
   for (const auto& [device, pool] : pools().devices) {
-    TRIFUSE_CUDA(cudaSetDevice(device));
+    const CurrentDevice on(device);
     pool.release_idle();
   }
-  TRIFUSE_CUDA(cudaSetDevice(before));
 }
 
 void keep_all_device_memory(int change) {

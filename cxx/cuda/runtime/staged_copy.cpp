@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 
 namespace trifuse::gpu {
@@ -58,7 +59,7 @@ void upload(std::span<const UploadPart> parts, int threads) {
   const Stream stream;
   share_among_threads<PinnedPair>(parts.size(), threads, [&](std::size_t n, PinnedPair& buffers) {
     const UploadPart& part = parts[n];
-    TRIFUSE_CUDA(cudaSetDevice(device));
+    const CurrentDevice current(device);
     PinnedPair::Slot& slot = buffers.next(static_cast<std::size_t>(largest));
     const std::span<double> numbers(slot.memory.data(), static_cast<std::size_t>(part.doubles));
     part.read(numbers);
@@ -76,7 +77,7 @@ void download_parts(const void* from, std::size_t bytes, int threads,
   const std::size_t parts = (bytes + part - 1) / part;
   std::atomic<std::size_t> next{0};
   on_new_threads(std::min(parts, static_cast<std::size_t>(threads)), [&](std::size_t) {
-    TRIFUSE_CUDA(cudaSetDevice(device));
+    const CurrentDevice current(device);
     const PinnedArray<std::byte> buffer(part);
     const Stream stream;
     for (std::size_t n = next++; n < parts; n = next++) {

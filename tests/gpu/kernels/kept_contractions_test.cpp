@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
 #include "fortran_iface/trifuse.h"
 #include "fortran_iface/trifuse_contract.h"

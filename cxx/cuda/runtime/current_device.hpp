@@ -1,0 +1,22 @@
+#pragma once
+
+namespace trifuse::gpu {
+
+/// Makes a GPU the current one of this thread as long as the object exists. The callers of the library may use CUDA in
+/// the same thread, and expect that their current GPU is still the same. So no other code of the library sets it,
+/// except for benchmarks and NWChem's routines.
+///
+/// If nobody in this process has used the GPU that was current before, it stays unused: to make it current again would
+/// take memory on it.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device);
+  ~CurrentDevice();
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = 0, device_;
+};
+
+}
