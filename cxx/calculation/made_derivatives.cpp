@@ -169,34 +169,42 @@ void MadeDerivatives::make(const Source& source, const ArraySlice& slice, std::s
   const auto& [uses, adjoint] = sides_[source.side];
   const PanelBlocks blocks(layout_);
   const TileSpace& space = layout_.tiles();
-  // Parts of several blocks may be the same elements, so one thread takes all with these first three tiles.
-  std::map<std::array<std::int64_t, 3>, std::vector<Part>> parts;
+  std::map<std::array<std::int64_t, 4>, std::vector<Part>> parts;  // by the begin of the box
   for (const PanelBlocks::Use& use : uses) {
     for (const auto& tiles : blocks.list(use, space, [](const PanelBlocks::BlockShape&) { return true; })) {
       for (const BlockPart& part : adjoint.parts(source.array, use.tensor, tiles)) {
-        const auto box = adjoint.box(part, tiles, slice);
-        if (!box) continue;
-        const auto& [w, x, y, z] = part.axes;
-        parts[{box->begin[w], box->begin[x], box->begin[y]}].push_back({use, tiles, part, *box});
+        if (const auto box = adjoint.box(part, tiles, slice)) parts[box->begin].push_back({use, tiles, part, *box});
       }
     }
   }
-  std::vector<const std::vector<Part>*> groups;
-  for (const auto& [begin, group] : parts) groups.push_back(&group);
-  for_parts(values.size(), threads_,
-            [&](std::size_t begin, std::size_t count) { std::fill_n(values.data() + begin, count, 0.0); });
+  std::vector<const std::vector<Part>*> boxes;
+  std::size_t elements_of_boxes = 0;
+  for (const auto& [begin, of_box] : parts) {
+    boxes.push_back(&of_box);
+    elements_of_boxes += of_box.front().box.elements();
+  }
+  if (elements_of_boxes < values.size()) {  // the others are zero by symmetry, or no task reads them
+    for_parts(values.size(), threads_,
+              [&](std::size_t begin, std::size_t count) { std::fill_n(values.data() + begin, count, 0.0); });
+  }
   // The memory of a block is used again: the system would have to provide it for each block.
-  using Numbers = std::vector<std::int64_t>;
-  share_among_threads<Numbers>(groups.size(), threads_, [&](std::size_t n, Numbers& elements) {
-    for (const auto& [use, tiles, part, box] : *groups[n]) {
+  struct Numbers {
+    std::vector<std::int64_t> elements, sums;
+  };
+  share_among_threads<Numbers>(boxes.size(), threads_, [&](std::size_t n, Numbers& numbers) {
+    const std::vector<Part>& of_box = *boxes[n];
+    const DenseAdjoint::Box& whole = of_box.front().box;
+    numbers.sums.assign(whole.elements(), 0);
+    for (const auto& [use, tiles, part, box] : of_box) {
       PanelBlocks::BlockShape shape = blocks.shape_of(space, tiles);
-      for (std::size_t d = 0; d < 4; ++d) shape.offset[d] += box.begin[d] - space.offset_in_class(tiles[d]);
-      shape.size = box.size;
-      sum_panels(blocks, use, shape, sums_, elements);
-      adjoint.add(source.array, part, box, elements, slice, values);
+      for (std::size_t d = 0; d < 4; ++d) shape.offset[d] += box.begin_in_block[d];
+      shape.size = box.size_in_block;
+      sum_panels(blocks, use, shape, sums_, numbers.elements);
+      DenseAdjoint::add(part, box, numbers.elements, numbers.sums);
     }
+    DenseAdjoint::write(source.array, whole, numbers.sums, unit_of_operands, values);
   });
-  adjoint.finish(source.array, slice, unit_of_operands, values, threads_);
+  adjoint.project(source.array, slice, values, threads_);
 }
 
 }

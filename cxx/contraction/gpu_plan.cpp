@@ -227,6 +227,7 @@ GpuPlan make_plan(const GpuChoice& choice) {
     offsets.assign(operand.k.begin(), operand.k.begin() + std::min<std::ptrdiff_t>(kernel.step, std::ssize(operand.k)));
     sort_by_offset(offsets, operand.k_order);
     operand.pairs = loads_pairs(operand, plan.k, plan.batch, plan.outer_k, n);
+    operand.whole_pairs = even(operand.arrangement == Arrangement::k_fastest ? plan.k : operand.line_count);
   }
   plan.c_pairs = stores_pairs(plan);
   constexpr std::int32_t group = 8;

@@ -26,7 +26,8 @@ struct GpuModel {
 struct GpuOperand {
   Tensor tensor;  ///< A or B
   Arrangement arrangement;
-  bool pairs;  ///< 16 bytes can be copied at once if the address of the tensor allows it
+  bool pairs;        ///< 16 bytes can be copied at once if the address of the tensor allows it
+  bool whole_pairs;  ///< each of these copies has two numbers that exist
   TileGrid grid;
   std::int32_t line_count;                ///< number of the lines that exist in a tile
   std::vector<Line> lines;                ///< [rows or columns of the shape]

@@ -1,7 +1,6 @@
 #include "tce_tiles/dense/dense_adjoint.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -111,51 +110,57 @@ std::vector<BlockPart> DenseAdjoint::parts(const Array& array, TensorKind tensor
   return parts;
 }
 
+std::size_t DenseAdjoint::Box::elements() const {
+  return static_cast<std::size_t>(size[0] * size[1] * size[2] * size[3]);
+}
+
 std::optional<DenseAdjoint::Box> DenseAdjoint::box(const BlockPart& part, const std::array<int, 4>& tiles,
                                                    const ArraySlice& slice) const {
   Box box{};
-  for (std::size_t d = 0; d < 4; ++d) {
-    box.begin[d] = tiles_.offset_in_class(tiles[d]);
-    box.size[d] = tiles_[tiles[d]].size;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const std::size_t d = part.axes[k];
+    const std::int64_t tile_begin = tiles_.offset_in_class(tiles[d]), tile_end = tile_begin + tiles_[tiles[d]].size;
+    const std::int64_t begin = k == 0 ? std::max(tile_begin, slice.first) : tile_begin;
+    const std::int64_t end = k == 0 ? std::min(tile_end, slice.first + slice.count) : tile_end;
+    if (begin >= end) return std::nullopt;
+    box.begin[k] = k == 0 ? begin - slice.first : begin;
+    box.size[k] = box.size_in_block[d] = end - begin;
+    box.begin_in_block[d] = begin - tile_begin;
   }
-  std::int64_t &begin = box.begin[part.axes[0]], &size = box.size[part.axes[0]];
-  const std::int64_t end = std::min(begin + size, slice.first + slice.count);
-  begin = std::max(begin, slice.first);
-  size = end - begin;
-  if (size <= 0) return std::nullopt;
   return box;
 }
 
-void DenseAdjoint::add(const Array& array, const BlockPart& part, const Box& box,
-                       std::span<const std::int64_t> elements, const ArraySlice& slice,
-                       std::span<double> values) const {
-  const std::array<std::int64_t, 4> stride = strides_of(array.shape), of_box = strides_of(box.size);
-  std::array<std::int64_t, 4> count{}, from{};  // by dimension of the array
-  std::int64_t first = -slice.first * stride[0];
-  for (std::size_t k = 0; k < 4; ++k) {
-    count[k] = box.size[part.axes[k]];
-    from[k] = of_box[part.axes[k]];
-    first += stride[k] * box.begin[part.axes[k]];
-  }
+void DenseAdjoint::add(const BlockPart& part, const Box& box, std::span<const std::int64_t> elements,
+                       std::span<std::int64_t> sums) {
+  const std::array<std::int64_t, 4> of_block = strides_of(box.size_in_block);
+  const auto& [n0, n1, n2, n3] = box.size;
+  std::array<std::int64_t, 4> from{};
+  for (std::size_t k = 0; k < 4; ++k) from[k] = of_block[part.axes[k]];
   const std::int64_t sign = part.sign < 0.0 ? -1 : 1;
-  // The loops follow the memory of the array, which is the larger one.
-  for (std::int64_t w = 0; w < count[0]; ++w)
-    for (std::int64_t x = 0; x < count[1]; ++x)
-      for (std::int64_t y = 0; y < count[2]; ++y) {
-        double* const row = values.data() + first + w * stride[0] + x * stride[1] + y * stride[2];
+  std::int64_t* row = sums.data();
+  for (std::int64_t w = 0; w < n0; ++w)
+    for (std::int64_t x = 0; x < n1; ++x)
+      for (std::int64_t y = 0; y < n2; ++y, row += n3) {
         const std::int64_t* const of_row = elements.data() + w * from[0] + x * from[1] + y * from[2];
-        for (std::int64_t z = 0; z < count[3]; ++z)
-          row[z] = std::bit_cast<double>(std::bit_cast<std::int64_t>(row[z]) + sign * of_row[z * from[3]]);
+        for (std::int64_t z = 0; z < n3; ++z) row[z] += sign * of_row[z * from[3]];
       }
 }
 
-void DenseAdjoint::finish(const Array& array, const ArraySlice& slice, double unit, std::span<double> values,
-                          int threads) const {
-  constexpr std::size_t part = std::size_t{1} << 16;  // elements
-  share_in_turns((values.size() + part - 1) / part, threads, [&](std::size_t n) {
-    for (double& value : values.subspan(n * part, std::min(part, values.size() - n * part)))
-      value = unit * static_cast<double>(std::bit_cast<std::int64_t>(value));
-  });
+void DenseAdjoint::write(const Array& array, const Box& box, std::span<const std::int64_t> sums, double unit,
+                         std::span<double> values) {
+  const std::array<std::int64_t, 4> stride = strides_of(array.shape);
+  const auto& [w0, x0, y0, z0] = box.begin;
+  const auto& [n0, n1, n2, n3] = box.size;
+  const std::int64_t* from = sums.data();
+  for (std::int64_t w = w0; w < w0 + n0; ++w)
+    for (std::int64_t x = x0; x < x0 + n1; ++x)
+      for (std::int64_t y = y0; y < y0 + n2; ++y, from += n3) {
+        double* const row = values.data() + w * stride[0] + x * stride[1] + y * stride[2] + z0;
+        for (std::int64_t z = 0; z < n3; ++z) row[z] = unit * static_cast<double>(from[z]);
+      }
+}
+
+void DenseAdjoint::project(const Array& array, const ArraySlice& slice, std::span<double> values, int threads) const {
   std::array<std::int64_t, 4> shape = array.shape;
   shape[0] = slice.count;
   project_on_symmetry(array.spec, restricted_, shape, values, threads);

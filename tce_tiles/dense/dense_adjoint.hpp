@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,8 +28,13 @@ struct ArraySlice {
 };
 
 /// Makes derivatives by dense arrays from derivatives by the blocks that a source delivers. It is the adjoint of
-/// open_dense(): where a block is a sum of boxes of arrays, its derivatives are added to these boxes. Numbers are
+/// open_dense(): where a block is a sum of boxes of arrays, its derivatives are added to these boxes. They are
 /// integers, so that sums do not depend on their order. Thread-safe.
+///
+///     for each box of the slice:             // boxes of different begins have no common elements
+///       for each part of a block that is this box: add(part, of_block, elements, sums)
+///       write(array, box, sums, unit, values)
+///     project(array, slice, values, threads)
 class DenseAdjoint {
  public:
   /// An array of rank 4.
@@ -36,10 +42,13 @@ class DenseAdjoint {
     ArraySpec spec;
     std::array<std::int64_t, 4> shape;
   };
-  /// The elements of a block that are a part of a slice. By dimension of the block; `begin`: counted from the first
-  /// orbital of its class.
+  /// The part of a block that is a box of a slice.
   struct Box {
+    /// By axis of the array, counted from the begin of the slice.
     std::array<std::int64_t, 4> begin, size;
+    /// By dimension of the block: first elements, counted from the begin of the block, and their numbers.
+    std::array<std::int64_t, 4> begin_in_block, size_in_block;
+    std::size_t elements() const;
   };
 
   /// `input`: its arrays are not read. `tiles`: those of the blocks, for the orbitals of the input. `kinds`: the arrays
@@ -53,16 +62,18 @@ class DenseAdjoint {
   bool makes_slices(const Array& array) const;
   /// Returns the parts of a block of t2 or v2 that are boxes of this array.
   std::vector<BlockPart> parts(const Array& array, TensorKind tensor, const std::array<int, 4>& tiles) const;
-  /// Returns the elements of a block whose part is in the slice; nullopt if there are none.
+  /// Returns the box of a part that is in the slice; nullopt if there is none.
   std::optional<Box> box(const BlockPart& part, const std::array<int, 4>& tiles, const ArraySlice& slice) const;
-  /// Adds the derivatives by elements of a block to a slice. `elements`: those of the box, C order. `values`: the
-  /// slice, C order. Its numbers are the bits of integers until finish(), which needs no second array. Two threads must
-  /// not add to the same elements at the same time.
-  void add(const Array& array, const BlockPart& part, const Box& box, std::span<const std::int64_t> elements,
-           const ArraySlice& slice, std::span<double> values) const;
-  /// Multiplies the integers of a slice by `unit` and projects them on the symmetry of the array: dE is the sum of
-  /// derivative times change for each change that has this symmetry. `threads`: at least 1.
-  void finish(const Array& array, const ArraySlice& slice, double unit, std::span<double> values, int threads) const;
+  /// Adds the derivatives by the elements of a block to those by a box. `elements`: those of the box, in C order of the
+  /// block. `sums`: in C order of the array.
+  static void add(const BlockPart& part, const Box& box, std::span<const std::int64_t> elements,
+                  std::span<std::int64_t> sums);
+  /// Writes sums, multiplied by `unit`, to a box of a slice. `values`: the slice, C order.
+  static void write(const Array& array, const Box& box, std::span<const std::int64_t> sums, double unit,
+                    std::span<double> values);
+  /// Projects a slice on the symmetry of the array: dE is the sum of derivative times change for each change that has
+  /// this symmetry. `threads`: at least 1.
+  void project(const Array& array, const ArraySlice& slice, std::span<double> values, int threads) const;
 
  private:
   bool restricted_;

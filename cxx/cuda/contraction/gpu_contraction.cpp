@@ -107,7 +107,9 @@ class Planned {
     p.rows.data = plan_.rows.tensor == A ? a : b;
     p.columns.data = plan_.columns.tensor == A ? a : b;
     p.rows.pairs = plan_.rows.pairs && pairs_possible(p.rows.data);
+    p.rows.whole_pairs = plan_.rows.whole_pairs;
     p.columns.pairs = plan_.columns.pairs && pairs_possible(p.columns.data);
+    p.columns.whole_pairs = plan_.columns.whole_pairs;
     p.c = c;
     p.c_pairs = plan_.c_pairs && pairs_possible(c);
     p.alpha = alpha;

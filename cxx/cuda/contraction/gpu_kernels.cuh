@@ -77,14 +77,17 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
         if (line < existing) one(there + line * stride, here + lines.operand[line], value);
       }
     };
-    if (operand.pairs) {
-      copy(
-          std::integral_constant<int, step / 2>{}, [](int at) { return 2 * at; },
-          [&](double* there, const double* here, int value) {
-            const int existing = valid - value;
-            if (existing == 1) return copy_first_of_pair(there, here, true);
-            copy_async<16>(there, here, valid_bytes(existing, 2));
-          });
+    const auto first_of_pair = [](int at) { return 2 * at; };
+    using Pairs = std::integral_constant<int, step / 2>;
+    if (operand.pairs && operand.whole_pairs) {
+      copy(Pairs{}, first_of_pair,
+           [&](double* there, const double* here, int value) { copy_async<16>(there, here, value < valid ? 16 : 0); });
+    } else if (operand.pairs) {
+      copy(Pairs{}, first_of_pair, [&](double* there, const double* here, int value) {
+        const int existing = valid - value;
+        if (existing == 1) return copy_first_of_pair(there, here, true);
+        copy_async<16>(there, here, valid_bytes(existing, 2));
+      });
     } else {
       copy(
           std::integral_constant<int, step>{}, [&](int at) { return offsets.in_order(at); },
@@ -113,13 +116,17 @@ __device__ __forceinline__ void load_tile(double* to, const double* from, const 
         }
       }
     };
-    if (operand.pairs) {
-      copy(
-          std::integral_constant<int, count / 2>{}, (operand.line_count + 1) / 2, [](int place) { return 2 * place; },
-          [&](double* there, const double* here, bool exists, int line) {
-            if (line + 1 == operand.line_count) return copy_first_of_pair(there, here, exists);
-            copy_async<16>(there, here, exists ? 16 : 0);
-          });
+    const auto first_of_pair = [](int place) { return 2 * place; };
+    using Pairs = std::integral_constant<int, count / 2>;
+    if (operand.pairs && operand.whole_pairs) {
+      copy(Pairs{}, operand.line_count / 2, first_of_pair,
+           [](double* there, const double* here, bool exists, int) { copy_async<16>(there, here, exists ? 16 : 0); });
+    } else if (operand.pairs) {
+      copy(Pairs{}, (operand.line_count + 1) / 2, first_of_pair,
+           [&](double* there, const double* here, bool exists, int line) {
+             if (line + 1 == operand.line_count) return copy_first_of_pair(there, here, exists);
+             copy_async<16>(there, here, exists ? 16 : 0);
+           });
     } else {
       copy(
           std::integral_constant<int, count>{}, operand.line_count,

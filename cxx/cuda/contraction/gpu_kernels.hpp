@@ -19,6 +19,7 @@ struct OperandParameters {
   TileGrid grid;
   std::int32_t line_count;
   bool pairs;        ///< 16 bytes are copied at once
+  bool whole_pairs;  ///< each of these copies has two numbers that exist
   bool along_lines;  ///< neighbours are lines, see Arrangement::line_fastest
 };
 
