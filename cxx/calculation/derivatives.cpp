@@ -156,10 +156,11 @@ DerivativeProducts multiply_by_operands(const Problem& problem, const PanelLayou
     InnerProduct product = times_blocks(blocks, use, derivatives.sums());
     product.sum *= unit_of_operands;
     product.magnitude *= unit_of_operands;
-    const bool vvoo = use.spaces[0] == Space::particle && use.spaces[3] == Space::hole;
+    const bool vvoo = use.maps.front().kind == PanelKind::vvoo;
     (use.tensor == TensorKind::t2 ? products.t2 : vvoo ? products.ovov : products.integrals) += product;
   }
   for (const auto& [name, derivative] : derivatives.made()) {
+    if (derivative.values.empty()) continue;  // the array may be absent
     const bool left = name.starts_with(of_left_side);
     const DenseInput& input = input_of(left ? *problem.left : *problem.right);
     const std::string array = left ? name.substr(std::char_traits<char>::length(of_left_side)) : name;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/base/threads.hpp"
 #include "cxx/calculation/factor_derivatives.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/panel_adjoint.hpp"
@@ -136,6 +137,7 @@ void MadeDerivatives::copy(std::span<const double> from, std::span<double> to) c
 }
 
 void MadeDerivatives::make(std::size_t index, std::int64_t first, std::int64_t count, std::span<double> values) const {
+  static_cast<void>(startable_threads(threads_));  // refuses processes that have lost their threads
   const std::string& name = list()[index].name;
   const auto begin = values.size() / static_cast<std::size_t>(count) * static_cast<std::size_t>(first);
   if (const auto found = made_.find(name); found != made_.end()) {
@@ -187,14 +189,15 @@ void MadeDerivatives::make(const Source& source, const ArraySlice& slice, std::s
     for_parts(values.size(), threads_,
               [&](std::size_t begin, std::size_t count) { std::fill_n(values.data() + begin, count, 0.0); });
   }
-  // The memory of a block is used again: the system would have to provide it for each block.
+  // The memory of a block is used again: the system would have to provide it for each block. One thread adds up a box,
+  // in the order of the blocks, so the bits do not depend on the threads.
   struct Numbers {
-    std::vector<std::int64_t> elements, sums;
+    std::vector<double> elements, sums;
   };
   share_among_threads<Numbers>(boxes.size(), threads_, [&](std::size_t n, Numbers& numbers) {
     const std::vector<Part>& of_box = *boxes[n];
     const DenseAdjoint::Box& whole = of_box.front().box;
-    numbers.sums.assign(whole.elements(), 0);
+    numbers.sums.assign(whole.elements(), 0.0);
     for (const auto& [use, tiles, part, box] : of_box) {
       PanelBlocks::BlockShape shape = blocks.shape_of(space, tiles);
       for (std::size_t d = 0; d < 4; ++d) shape.offset[d] += box.begin_in_block[d];

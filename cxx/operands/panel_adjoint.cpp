@@ -11,17 +11,16 @@ namespace trifuse {
 namespace {
 
 /// Adds the elements of a piece of a panel to a block. `panel`, `block`: first elements of the piece.
-void add_piece(const PanelBlocks::Piece& piece, const std::int64_t* panel, std::int64_t* block) {
+void add_piece(const PanelBlocks::Piece& piece, const std::int64_t* panel, double* block) {
   const auto& [n0, n1, n2, n3] = piece.extent;
   const auto& from = piece.from;
   const auto& to = piece.to;
-  const std::int64_t sign = piece.sign < 0.0 ? -1 : 1;
   for (std::int64_t w = 0; w < n0; ++w)
     for (std::int64_t x = 0; x < n1; ++x)
       for (std::int64_t y = 0; y < n2; ++y) {
         const std::int64_t* p = panel + w * to[0] + x * to[1] + y * to[2];
-        std::int64_t* b = block + w * from[0] + x * from[1] + y * from[2];
-        for (std::int64_t z = 0; z < n3; ++z) b[z * from[3]] += sign * p[z * to[3]];
+        double* b = block + w * from[0] + x * from[1] + y * from[2];
+        for (std::int64_t z = 0; z < n3; ++z) b[z * from[3]] += piece.sign * static_cast<double>(p[z * to[3]]);
       }
 }
 
@@ -48,8 +47,8 @@ InnerProduct times_piece(const PanelBlocks::Piece& piece, const std::int64_t* pa
 }
 
 void sum_panels(const PanelBlocks& blocks, const PanelBlocks::Use& use, const PanelBlocks::BlockShape& block,
-                std::span<const std::int64_t> sums, std::vector<std::int64_t>& values) {
-  values.assign(static_cast<std::size_t>(block.size[0] * block.size[1] * block.size[2] * block.size[3]), 0);
+                std::span<const std::int64_t> sums, std::vector<double>& values) {
+  values.assign(static_cast<std::size_t>(block.size[0] * block.size[1] * block.size[2] * block.size[3]), 0.0);
   blocks.for_each_piece(block, use, [&](const PanelBlocks::Piece& piece) {
     add_piece(piece, sums.data() + piece.panel.begin + piece.in_panel, values.data() + piece.in_block);
   });

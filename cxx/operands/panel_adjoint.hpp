@@ -10,11 +10,11 @@
 /// whose elements stand in panels.
 namespace trifuse {
 
-/// Makes the derivatives by a block, or by a part of one. Each element receives the sum over all elements of panels
-/// that are copies of it. `blocks`: of the layout of the sums, without factors. `block`: its position, and the block of
-/// which it is a part. `values`: is resized; C order.
+/// Makes the derivatives by a block, or by a part of one, in units of the sums. Each element receives the sum over all
+/// elements of panels that are copies of it; it may be larger than any integer. `blocks`: of the layout of the sums,
+/// without factors. `block`: its position, and the block of which it is a part. `values`: is resized; C order.
 void sum_panels(const PanelBlocks& blocks, const PanelBlocks::Use& use, const PanelBlocks::BlockShape& block,
-                std::span<const std::int64_t> sums, std::vector<std::int64_t>& values);
+                std::span<const std::int64_t> sums, std::vector<double>& values);
 
 /// Sums of derivative times operand, and of their absolute values.
 struct InnerProduct {

@@ -130,33 +130,32 @@ std::optional<DenseAdjoint::Box> DenseAdjoint::box(const BlockPart& part, const 
   return box;
 }
 
-void DenseAdjoint::add(const BlockPart& part, const Box& box, std::span<const std::int64_t> elements,
-                       std::span<std::int64_t> sums) {
+void DenseAdjoint::add(const BlockPart& part, const Box& box, std::span<const double> elements,
+                       std::span<double> sums) {
   const std::array<std::int64_t, 4> of_block = strides_of(box.size_in_block);
   const auto& [n0, n1, n2, n3] = box.size;
   std::array<std::int64_t, 4> from{};
   for (std::size_t k = 0; k < 4; ++k) from[k] = of_block[part.axes[k]];
-  const std::int64_t sign = part.sign < 0.0 ? -1 : 1;
-  std::int64_t* row = sums.data();
+  double* row = sums.data();
   for (std::int64_t w = 0; w < n0; ++w)
     for (std::int64_t x = 0; x < n1; ++x)
       for (std::int64_t y = 0; y < n2; ++y, row += n3) {
-        const std::int64_t* const of_row = elements.data() + w * from[0] + x * from[1] + y * from[2];
-        for (std::int64_t z = 0; z < n3; ++z) row[z] += sign * of_row[z * from[3]];
+        const double* const of_row = elements.data() + w * from[0] + x * from[1] + y * from[2];
+        for (std::int64_t z = 0; z < n3; ++z) row[z] += part.sign * of_row[z * from[3]];
       }
 }
 
-void DenseAdjoint::write(const Array& array, const Box& box, std::span<const std::int64_t> sums, double unit,
+void DenseAdjoint::write(const Array& array, const Box& box, std::span<const double> sums, double unit,
                          std::span<double> values) {
   const std::array<std::int64_t, 4> stride = strides_of(array.shape);
   const auto& [w0, x0, y0, z0] = box.begin;
   const auto& [n0, n1, n2, n3] = box.size;
-  const std::int64_t* from = sums.data();
+  const double* from = sums.data();
   for (std::int64_t w = w0; w < w0 + n0; ++w)
     for (std::int64_t x = x0; x < x0 + n1; ++x)
       for (std::int64_t y = y0; y < y0 + n2; ++y, from += n3) {
         double* const row = values.data() + w * stride[0] + x * stride[1] + y * stride[2] + z0;
-        for (std::int64_t z = 0; z < n3; ++z) row[z] = unit * static_cast<double>(from[z]);
+        for (std::int64_t z = 0; z < n3; ++z) row[z] = unit * from[z];
       }
 }
 

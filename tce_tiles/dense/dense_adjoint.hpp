@@ -28,8 +28,7 @@ struct ArraySlice {
 };
 
 /// Makes derivatives by dense arrays from derivatives by the blocks that a source delivers. It is the adjoint of
-/// open_dense(): where a block is a sum of boxes of arrays, its derivatives are added to these boxes. They are
-/// integers, so that sums do not depend on their order. Thread-safe.
+/// open_dense(): where a block is a sum of boxes of arrays, its derivatives are added to these boxes. Thread-safe.
 ///
 ///     for each box of the slice:             // boxes of different begins have no common elements
 ///       for each part of a block that is this box: add(part, of_block, elements, sums)
@@ -66,10 +65,9 @@ class DenseAdjoint {
   std::optional<Box> box(const BlockPart& part, const std::array<int, 4>& tiles, const ArraySlice& slice) const;
   /// Adds the derivatives by the elements of a block to those by a box. `elements`: those of the box, in C order of the
   /// block. `sums`: in C order of the array.
-  static void add(const BlockPart& part, const Box& box, std::span<const std::int64_t> elements,
-                  std::span<std::int64_t> sums);
+  static void add(const BlockPart& part, const Box& box, std::span<const double> elements, std::span<double> sums);
   /// Writes sums, multiplied by `unit`, to a box of a slice. `values`: the slice, C order.
-  static void write(const Array& array, const Box& box, std::span<const std::int64_t> sums, double unit,
+  static void write(const Array& array, const Box& box, std::span<const double> sums, double unit,
                     std::span<double> values);
   /// Projects a slice on the symmetry of the array: dE is the sum of derivative times change for each change that has
   /// this symmetry. `threads`: at least 1.

@@ -212,14 +212,14 @@ TEST(SumsOfDerivatives, OfRanksWithDifferentTilesHaveOneLayout) {
 }
 
 /// Returns the derivatives by all blocks of amplitudes, one after another.
-std::vector<std::int64_t> by_amplitudes(const Problem& problem, const TileSpace& panel_tiles,
-                                        const std::vector<ZeroedVector<std::int64_t>>& sums) {
+std::vector<double> by_amplitudes(const Problem& problem, const TileSpace& panel_tiles,
+                                  const std::vector<ZeroedVector<std::int64_t>>& sums) {
   const PanelLayout layout = layout_of_derivatives(problem, panel_tiles);
-  std::vector<std::int64_t> all;
+  std::vector<double> all;
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
     if (use.tensor != TensorKind::t2) continue;
     for_each_block(layout, use, sums[DerivativeSums::operands],
-                   [&](const PanelBlocks::BlockTiles&, std::span<const std::int64_t> block) {
+                   [&](const PanelBlocks::BlockTiles&, std::span<const double> block) {
                      all.insert(all.end(), block.begin(), block.end());
                    });
   }
@@ -227,7 +227,7 @@ std::vector<std::int64_t> by_amplitudes(const Problem& problem, const TileSpace&
 }
 
 TEST(SumsOfDerivatives, WithFactorsAreThoseOfStoredIntegrals) {
-  const auto expect_near = [](std::span<const std::int64_t> found, std::span<const std::int64_t> expected) {
+  const auto expect_near = [](const auto& found, const auto& expected) {
     constexpr double limit = 1e-14 / unit_of_operands;
     ASSERT_EQ(found.size(), expected.size());
     double largest = 0.0;
@@ -249,6 +249,23 @@ TEST(SumsOfDerivatives, WithFactorsAreThoseOfStoredIntegrals) {
       for (std::size_t n = 1; n < expected.size(); ++n) expect_near(found[n], expected[n]);
     }
   });
+}
+
+// Each sum of a panel is in its range, the sum of all copies of an element need not be.
+TEST(SumsOfDerivatives, MayAddUpToMoreThanAnInteger) {
+  const WithDirections x(closed_shell(5, 8), SpinFormulation::spin_adapted, false, ccsd_t);
+  const PanelLayout layout = layout_of_derivatives(x.owned.problem, cpu_panel_tiles(x.plan.tiles, CpuTiles{2, 3}));
+  constexpr std::int64_t large = std::int64_t{1} << 62;
+  const std::vector<std::int64_t> sums(static_cast<std::size_t>(layout.doubles()), large);
+  double largest = 0.0;
+  for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(x.owned.problem)) {
+    if (use.tensor != TensorKind::t2) continue;
+    for_each_block(layout, use, sums, [&](const PanelBlocks::BlockTiles&, std::span<const double> block) {
+      for (const double value : block) EXPECT_GE(value, static_cast<double>(large));
+      largest = std::max(largest, *std::max_element(block.begin(), block.end()));
+    });
+  }
+  EXPECT_GE(largest, 2.0 * static_cast<double>(large));
 }
 
 TEST(SumsOfDerivatives, HaveTheSameBitsOnAnyNumberOfThreadsAndRanks) {

@@ -30,10 +30,10 @@ template <typename Visit>
 void for_each_block(const PanelLayout& layout, const PanelBlocks::Use& use, std::span<const std::int64_t> sums,
                     Visit visit) {
   const PanelBlocks blocks(layout);
-  std::vector<std::int64_t> values;
+  std::vector<double> values;
   for (const auto& tiles : blocks.list(use, layout.tiles(), [](const PanelBlocks::BlockShape&) { return true; })) {
     sum_panels(blocks, use, blocks.shape_of(layout.tiles(), tiles), sums, values);
-    visit(tiles, std::span<const std::int64_t>(values));
+    visit(tiles, std::span<const double>(values));
   }
 }
 
@@ -44,7 +44,7 @@ inline ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& l
   const TileSpace& space = layout.tiles();
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
     if (use.source != like.source || use.tensor != like.tensor || use.spaces != like.spaces) continue;
-    for_each_block(layout, use, sums, [&](const PanelBlocks::BlockTiles& tiles, std::span<const std::int64_t> block) {
+    for_each_block(layout, use, sums, [&](const PanelBlocks::BlockTiles& tiles, std::span<const double> block) {
       const auto offset = [&](std::size_t d) { return space[tiles[d]].offset; };
       const auto size = [&](std::size_t d) { return space[tiles[d]].size; };
       std::size_t n = 0;
@@ -52,8 +52,7 @@ inline ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& l
         for (std::int64_t x = 0; x < size(1); ++x)
           for (std::int64_t y = 0; y < size(2); ++y)
             for (std::int64_t z = 0; z < size(3); ++z)
-              found[{offset(0) + w, offset(1) + x, offset(2) + y, offset(3) + z}] +=
-                  unit_of_operands * static_cast<double>(block[n++]);
+              found[{offset(0) + w, offset(1) + x, offset(2) + y, offset(3) + z}] += unit_of_operands * block[n++];
     });
   }
   return found;
