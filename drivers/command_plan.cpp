@@ -8,6 +8,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/terminal.hpp"
 #include "cxx/calculation/methods.hpp"
+#include "cxx/calculation/orbitals.hpp"
 #include "cxx/prediction/prediction.hpp"
 #include "cxx/report/report.hpp"
 #include "cxx/rotation/fock_couplings.hpp"
@@ -72,7 +73,7 @@ struct PlanCommand {
     const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
     problem.formulation = formulation_of(*molecule);
     problem.derivatives = derivatives(machine, job);
-    set_sides(problem, *molecule, whole, needs);
+    set_sides(problem, *molecule, whole, needs, options);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
@@ -177,8 +178,11 @@ struct PlanCommand {
   /// Sets the sources of a problem. Dressed integrals have no factors, and then the bare ones have none, either.
   /// `whole`: the molecule without factors.
   static void set_sides(Problem& problem, const TileSource& molecule, const WithoutFactors& whole,
-                        const NeedsOfMethods& needs) {
+                        const NeedsOfMethods& needs, const CalculationOptions& options) {
     problem.right = &molecule;
+    // If f_ov t2 enters (T), more blocks of amplitudes are operands.
+    if (needs.moments == 0 && molecule.has_fock())
+      problem.method = ChosenOrbitals(molecule, options, problem.formulation).method();
     if (needs.moments > 0) problem.right = problem.left_integrals = &whole;
     if (needs.left_amplitudes) problem.left = problem.right;
     if (needs.second_left) problem.second_left = LeftSide{problem.right, problem.right, ccsd_t};

@@ -113,8 +113,7 @@ struct RunCommand {
     void finished(const FinishedJob& job) override {
       progress_.finish();
       if (!speaks) return;
-      command_.report(job, json_file_);
-      derivatives_file_.write(job.result);
+      command_.report(job, json_file_, derivatives_file_);
     }
 
    private:
@@ -125,17 +124,20 @@ struct RunCommand {
     Progress progress_;
   };
 
-  /// Prints the energies and writes the JSON report.
-  void report(const FinishedJob& job, ReportFile& json_file) const {
+  /// Writes the derivatives and the JSON report, and prints the energies.
+  void report(const FinishedJob& job, ReportFile& json_file, DerivativesFile& derivatives_file) const {
     std::string energies =
         describe_result(job.calculation, job.result, job.times, job.right.info(), job.right_check.ccsd_energy);
     if (job.ranks != nullptr) energies += describe_workers(job.result.ranks);
+    std::string written = "file of derivatives " + printable(derivatives);
     try {
+      derivatives_file.write(job.result);
+      written = "report " + printable(json);
       json_file.write(json_report(job));
     } catch (...) {
-      // If the report cannot be written, the energies are printed all the same, with a warning for a user who keeps
-      // only this output.
-      write_output(energies + "\nWARNING      The report " + printable(json) + " could not be written.\n");
+      // If a file cannot be written, the energies are printed all the same, with a warning for a user who keeps only
+      // this output.
+      write_output(energies + "\nWARNING      The " + written + " could not be written.\n");
       throw;
     }
     if (!prints_only_report()) write_output(energies);
@@ -152,9 +154,10 @@ void add_run(CLI::App& app, Communicator* communicator) {
   command->flags.add_to(*run, true);
   run->add_option("--json", command->json,
                   "Write energies, settings and timings to this JSON file; - is standard output");
-  run->add_option("--derivatives", command->derivatives,
-                  "Write derivatives of E(T) by the arrays of the input to this HDF5 file");
+  CLI::Option* const file = run->add_option("--derivatives", command->derivatives,
+                                            "Write derivatives of E(T) by the arrays of the input to this HDF5 file");
   run->add_option("--derivatives-of", command->derivatives_of, "by the amplitudes and small arrays (t), or by all")
+      ->needs(file)
       ->check(CLI::IsMember({"t", "all"}))
       ->capture_default_str();
   run->add_flag("-q,--quiet", command->quiet, "Print only energies, time and memory; with --json print nothing");

@@ -1,9 +1,13 @@
 #include "drivers/derivatives_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "tce_tiles/hdf5/hdf5_writer.hpp"
 
 namespace trifuse::cli {
@@ -16,7 +20,12 @@ constexpr std::int64_t numbers_at_once = (std::int64_t{16} << 20) / std::int64_t
 }
 
 DerivativesFile::DerivativesFile(Outputs& outputs, const std::string& path) : path_(path) {
-  if (!path.empty()) file_ = std::make_unique<OutputFile>(path, outputs.add("--derivatives", path));
+  if (path.empty()) return;
+  if (is_standard_output(path))
+    throw UsageError("Derivatives are an HDF5 file; give --derivatives the name of a file.");
+  OutputRules rules = outputs.add("--derivatives", path);
+  rules.kept = fmt::format("this file exists already; {}, or give --overwrite to replace it", rules.cure);
+  file_ = std::make_unique<OutputFile>(path, std::move(rules));
 }
 
 void DerivativesFile::write(const CalculationResult& result) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 namespace trifuse::c_interface {
 
@@ -45,13 +46,17 @@ std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle) {
       "describe them with trifuse_new_amplitudes.");
 }
 
-std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle) {
-  if (auto found = calculation_table().find(handle)) {
-    if (found->running) refuse_running();
-    return found;
-  }
+std::shared_ptr<CalculationSetup> object_of(trifuse_calculation handle) {
+  if (auto object = calculation_table().find(handle)) return object;
   throw BadHandle(
       "This is not a handle of a calculation, or it has been deleted; make one with trifuse_new_calculation.");
+}
+
+std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle) {
+  std::shared_ptr<CalculationSetup> object = object_of(handle);
+  CalculationSetup* const setup = object.get();
+  if (!setup->use.begin_call()) refuse_running();
+  return {setup, [keeps = std::move(object)](CalculationSetup* used) { used->use.end_call(); }};
 }
 
 std::string text(const char* path) {

@@ -112,6 +112,31 @@ struct Amplitudes {
   void forget_outdated_check();
 };
 
+/// Who uses a calculation: either trifuse_run, or any number of other calls at the same time.
+class CalculationUse {
+ public:
+  /// Begins another call. Returns false during trifuse_run.
+  bool begin_call() {
+    int users = users_;
+    while (users >= 0) {
+      if (users_.compare_exchange_weak(users, users + 1)) return true;
+    }
+    return false;
+  }
+  void end_call() { --users_; }
+  /// Begins trifuse_run. Returns false during any call.
+  bool begin_run() {
+    int none = 0;
+    return users_.compare_exchange_strong(none, running);
+  }
+  void end_run() { users_ = 0; }
+  bool is_running() const { return users_ == running; }
+
+ private:
+  static constexpr int running = -1;
+  std::atomic<int> users_{0};
+};
+
 /// The object of a handle of a calculation. It keeps its amplitudes, also after their handles have been deleted.
 struct CalculationSetup {
   std::shared_ptr<Amplitudes> right, left;
@@ -126,7 +151,7 @@ struct CalculationSetup {
   std::vector<std::string> warnings;  ///< warnings of the last run and of its checks
   std::optional<double> ccsd_energy;  ///< E(SCF) + E(CCSD correlation) of the last run, hartree
   std::string report;                 ///< JSON report of the last run; empty before it
-  std::atomic<bool> running{false};   ///< true during trifuse_run
+  CalculationUse use;                 ///< who uses it now
 };
 
 /// Returns the ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle;
@@ -137,9 +162,12 @@ HandleTable<trifuse_amplitudes, Amplitudes>& amplitudes_table();
 HandleTable<trifuse_calculation, CalculationSetup>& calculation_table();
 
 /// Returns the object of a handle. Throws BadHandle if there is none, and UsageError if it is a calculation that is
-/// running. The object stays valid even if another thread deletes the handle.
+/// running. The object stays valid even if another thread deletes the handle. No run of a calculation begins as long as
+/// the returned pointer exists.
 std::shared_ptr<Amplitudes> checked(trifuse_amplitudes handle);
 std::shared_ptr<CalculationSetup> checked(trifuse_calculation handle);
+/// Returns the object of a handle, also of a calculation that is running. Throws BadHandle if there is none.
+std::shared_ptr<CalculationSetup> object_of(trifuse_calculation handle);
 
 /// Throws UsageError about the use of a calculation that is running.
 [[noreturn]] void refuse_running();

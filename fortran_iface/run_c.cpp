@@ -34,14 +34,16 @@ void put(const trifuse::Energies& energies, double* bracket_energy, double* pare
 /// Returns the derivatives of the last run. Throws UsageError if there are none.
 const trifuse::DerivativeArrays& derivatives_of(const CalculationSetup& setup) {
   if (setup.result.derivatives == nullptr)
-    throw trifuse::UsageError("There are no derivatives; set the option derivatives and run.");
+    throw trifuse::UsageError(
+        "There are no derivatives; set the option derivatives to t or all and run. A run that failed has none.");
   return *setup.result.derivatives;
 }
 
 /// Returns the array of a caller for derivatives. Throws UsageError if it cannot be one.
 std::span<double> values_of_derivative(const char* name, std::int64_t count, double* values) {
-  if (name == nullptr || values == nullptr) throw trifuse::UsageError("The name or the array for derivatives is null.");
+  if (name == nullptr) throw trifuse::UsageError("The name of the derivatives is null.");
   if (count < 0) throw trifuse::UsageError("The array for derivatives has a negative number of elements.");
+  if (values == nullptr && count > 0) throw trifuse::UsageError("The array for derivatives is null.");
   return {values, static_cast<std::size_t>(count)};
 }
 
@@ -60,7 +62,7 @@ void expect_calculations(trifuse::Communicator& ranks, bool present) {
 /// fail, too.
 std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calculation) {
   try {
-    return checked(calculation);
+    return object_of(calculation);
   } catch (const BadHandle&) {
     if (const trifuse::RankServer serve = std::exchange(ranks_without_calculation(), nullptr)) {
       try {
@@ -72,13 +74,18 @@ std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calcu
   }
 }
 
-/// Marks a calculation as running as long as the mark exists. Throws UsageError if the calculation is running already.
+/// Marks a calculation as running as long as the mark exists. Throws UsageError if it is running already, or if another
+/// thread uses it.
 class RunningMark {
  public:
   explicit RunningMark(CalculationSetup& setup) : setup_(setup) {
-    if (setup.running.exchange(true)) refuse_running();
+    if (setup.use.begin_run()) return;
+    if (setup.use.is_running()) refuse_running();
+    throw trifuse::UsageError(
+        "Another thread uses this calculation, for example copies its derivatives; wait until that has ended, and run "
+        "it then.");
   }
-  ~RunningMark() { setup_.running = false; }
+  ~RunningMark() { setup_.use.end_run(); }
   RunningMark(const RunningMark&) = delete;
   RunningMark& operator=(const RunningMark&) = delete;
 
@@ -201,8 +208,10 @@ void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculat
   guarded(status, [&] {
     const auto setup = checked(calculation);
     const auto arrays = derivatives_of(*setup).list();
-    if (index < 0 || index >= std::ssize(arrays))
-      throw trifuse::UsageError("There are no derivatives with this number.");
+    if (index < 0 || index >= std::ssize(arrays)) {
+      throw trifuse::UsageError(fmt::format("There are no derivatives with number {}; the numbers are 0 to {}.", index,
+                                            std::ssize(arrays) - 1));
+    }
     const trifuse::DerivativeArrays::Array& found = arrays[static_cast<std::size_t>(index)];
     if (name != nullptr) copy_text(found.name, name, TRIFUSE_NAME_LENGTH);
     if (rank != nullptr) *rank = std::ssize(found.shape);

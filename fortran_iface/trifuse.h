@@ -241,9 +241,9 @@ int32_t trifuse_delete_calculation(trifuse_calculation* calculation);
 /* Sets an option of the calculation by its name. It is the same as the function trifuse_set_NAME if there is one.
  *
  * name: as on the command line of `trifuse run`, but with '_': "tile_size" for --tile-size; "gpus" for --devices;
- * "check". value: as on the command line: "0,0.1", "ct", "20GiB"; "true" or "false" for "trust_input" and "check".
- * Both are null-terminated. A name or a value that is not possible gives TRIFUSE_BAD_USAGE, and the message says what
- * is. */
+ * "check"; "derivatives" has the values of --derivatives-of, or "none". value: as on the command line: "0,0.1", "ct",
+ * "20GiB"; "true" or "false" for "trust_input" and "check". Both are null-terminated. A name or a value that is not
+ * possible gives TRIFUSE_BAD_USAGE, and the message says what is. */
 void trifuse_set_option(trifuse_status* status, trifuse_calculation calculation, const char* name, const char* value);
 /* Sets the values of omega2. One run computes all of them. Default: the omega2 of regularised left amplitudes, or 0.
  *
@@ -303,8 +303,8 @@ void trifuse_set_check(trifuse_status* status, trifuse_calculation calculation, 
 typedef int32_t (*trifuse_progress)(void* context, double done, double total);
 /* Sets the function that follows the runs of this calculation. trifuse_run calls it at the beginning, ten times in a
  * second and at the end, from the thread that called trifuse_run or from one other thread, never from two at a time.
- * The function must not use this calculation; calls that do so fail with TRIFUSE_BAD_USAGE. progress: null removes the
- * function. context: passed to `progress`. */
+ * The function must not use or delete this calculation; calls that use it fail with TRIFUSE_BAD_USAGE. progress: null
+ * removes the function. context: passed to `progress`. */
 void trifuse_set_progress(trifuse_status* status, trifuse_calculation calculation, trifuse_progress progress,
                           void* context);
 
@@ -317,8 +317,8 @@ typedef void (*trifuse_log)(void* context, int32_t level, const char* line);
  * null removes the function. context: passed to `log`. */
 void trifuse_set_log(trifuse_status* status, trifuse_calculation calculation, trifuse_log log, void* context);
 
-/* Verifies the amplitudes and computes the energies. Discards the energies and warnings of an earlier run. Collective
- * after trifuse_set_communicator of trifuse_mpi.h. */
+/* Verifies the amplitudes and computes the energies. Discards the energies, derivatives and warnings of an earlier run.
+ * Collective after trifuse_set_communicator of trifuse_mpi.h. */
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation);
 /* Returns the number of warnings of the last run. A warning is a sentence about a value that is possible but rare,
  * about trusted input, or about a failed GPU. */
@@ -358,30 +358,32 @@ double trifuse_get_total_energy(trifuse_status* status, trifuse_calculation calc
 /* Copies the name of the method at one omega2 value of the last run, e.g. "CCSD(T)" or "CCSD(cT)", to
  * method[TRIFUSE_MESSAGE_LENGTH], null-terminated. index: as for trifuse_get_energy. `method` may be null. */
 void trifuse_get_method(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* method);
-/* Returns the number of arrays of derivatives of the last run; 0 without the option "derivatives", whose values are
- * "t": by t1, t2, ovov, f_ov, the orbital energies and omega2, and "all": also by ovvv and ovoo. With factors, "all"
- * has factors_oo, factors_ov and factors_vv in place of the integrals, and "t" has none of them. */
+/* Returns the number of arrays of derivatives of the last run; 0 if it failed, or without the option "derivatives". Its
+ * values are "none", "t": by t1, t2, ovov, f_ov, the orbital energies and omega2, and "all": also by ovvv and ovoo.
+ * With factors, "all" has factors_oo, factors_ov and factors_vv in place of the integrals, and "t" has none of them. */
 int64_t trifuse_derivative_count(trifuse_status* status, trifuse_calculation calculation);
 enum { TRIFUSE_NAME_LENGTH = 64 };
 /* Copies the name and the shape of derivatives. They are those of the array: "t2", "ovvv_aabb"; "fock_ov", "fock_ov_a",
  * "fock_ov_b" [i,a] for f_ov; "omega2", one number. Names of left amplitudes begin with "left/". Arrays are not packed.
  *
- * index: 0 to trifuse_derivative_count - 1. name: name[TRIFUSE_NAME_LENGTH], null-terminated. rank: number of axes, 0
- * to
- * 4. shape: shape[4], extents in C order. Each pointer may be null. */
+ * index: 0 to trifuse_derivative_count - 1. name: name[TRIFUSE_NAME_LENGTH], null-terminated. rank: number of axes, at
+ * most 4; omega2 has none. shape: shape[4], `rank` extents in C order, then zeros. Each pointer may be null. */
 void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculation, int64_t index, char* name,
                             int64_t* rank, int64_t* shape);
 /* Copies the derivatives of E(T) with this name to values[count], C order, hartree per unit of the array. The sum over
  * all elements of derivative times change is the change of E(T), for each change with the symmetry of the array.
  * `count` must be the number of elements. The array is made in `values` from sums, which the calculation keeps until it
- * runs again or is deleted. */
+ * runs again or is deleted. `values` may be null if there are no elements. */
 void trifuse_copy_derivative(trifuse_status* status, trifuse_calculation calculation, const char* name, int64_t count,
                              double* values);
 /* Copies `slices` elements of the first axis, from number `first` on (counted from 0), of the derivatives with this
  * name to values[count], C order: for arrays that are too large for the memory of a caller. [i,a,b,c] of ovvv for one i
- * are one slice; "omega2" is one slice. `count` must be the number of elements of the slices. Several slices in one
- * call take less time than one after the other. Arrays whose symmetry exchanges the first index with another one (t2
- * and ovov of equal spins, asym_ovoo) are made as a whole, and the last of them is kept. */
+ * are one slice; "omega2" is one slice. `slices` may be 0. `count` must be the number of elements of the slices.
+ *
+ * Several slices in one call take less time than one after the other. If the symmetry of an array exchanges its first
+ * index with another one (t2, ovov and asym_ovov of a closed shell or of equal spins, asym_ovoo), its first slice makes
+ * the whole array. The calculation keeps it until slices of another such array are copied, it runs again or is deleted.
+ */
 void trifuse_copy_derivative_slices(trifuse_status* status, trifuse_calculation calculation, const char* name,
                                     int64_t first, int64_t slices, int64_t count, double* values);
 /* Copies the report of the last run to report[size], null-terminated and cut if it is longer. The report is a JSON text

@@ -41,10 +41,10 @@ class DerivativeArrays {
   /// Returns the array with this name. Throws UsageError if there is none.
   const Array& find(const std::string& name) const;
   /// Copies the elements [first, first + count) of the first axis of an array to `values`, C order, hartree per unit of
-  /// the array. Slices that begin and end anywhere are possible. Arrays whose symmetry exchanges the first index with
-  /// another one (t2 and ovov of equal spins, asym_ovoo) are made as a whole for the first slice, and kept until slices
-  /// of another array are copied. Throws UsageError if there is no such array or slice, or if `values` has another
-  /// size.
+  /// the array. Slices that begin and end anywhere are possible. If the symmetry of an array exchanges its first index
+  /// with another one (t2, ovov and asym_ovov of a closed shell or of equal spins, asym_ovoo), its first slice makes
+  /// the whole array, which is kept until slices of another such array are copied. Throws UsageError if there is no
+  /// such array or slice, or if `values` has another size.
   void copy(const std::string& name, std::int64_t first, std::int64_t count, std::span<double> values) const;
 
  protected:

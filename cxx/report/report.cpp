@@ -336,6 +336,8 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
       {"threads", calculation.memory().threads},
       {"memory_bytes", options.memory ? nlohmann::ordered_json(*options.memory) : nlohmann::ordered_json("auto")},
       {"journal", json_if(!options.journal.empty(), options.journal)}};
+  if (options.derivatives != Derivatives::none)
+    json["settings"]["derivatives"] = options.derivatives == Derivatives::all ? "all" : "t";
   json["plan"] = json_plan(calculation);
   json["tasks"] = {{"total", result.tasks},
                    {"from_journal", result.tasks_from_journal},

@@ -87,14 +87,15 @@ TEST(CopiedDerivatives, AreRefusedOutsideOfTheirArray) {
     std::vector<double> values(size);
     expect_failure<UsageError>([&] { result.derivatives->copy(name, first, count, values); }, sentence);
   };
-  expect_refusal("ovvv", 0, 1, 125, "The last run computed no derivatives by ovvv.");
+  expect_refusal("ovvv", 0, 1, 125, "The last run computed no derivatives by \"ovvv\"; it has those by eps_occ, ");
   const std::string slices = "The derivatives by t2 have 3 slices, but ";
   expect_refusal("t2", 2, 2, 150, slices + "2 slices from number 2 on");
   expect_refusal("t2", -1, 1, 75, slices + "1 slices from number -1 on");
   expect_refusal("t2", 1, -1, 0, slices + "-1 slices");
   expect_refusal("t2", std::numeric_limits<std::int64_t>::max(), 1, 75, slices);
   expect_refusal("t2", 1, std::numeric_limits<std::int64_t>::max(), 75, slices);
-  expect_refusal("t2", 1, 1, 74, "There are 75 derivatives by t2, but the array has 74 elements.");
+  expect_refusal("t2", 1, 1, 74,
+                 "1 of 3 slices of the derivatives by t2 have 75 elements, but the array for them has 74.");
 }
 
 /// A run with derivatives, and the check of its derivatives with other operands: as if a panel had been wrong.

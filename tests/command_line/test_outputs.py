@@ -40,6 +40,7 @@ class OutputTest(ProgramTest):
         """(name, command line before the output, option of the output) of everything that writes a file."""
         dump = dump or self.dump
         yield "run", ("run", dump, "--threads", 1), "--json"
+        yield "derivatives", ("run", dump, "--threads", 1), "--derivatives"
         yield "info", ("info", dump, "--threads", 1), "--json"
         for option in ("--json", "--trace"):
             yield "plan", ("plan", dump), option
@@ -161,7 +162,7 @@ class ExistingFiles(OutputTest):
 
     def test_an_earlier_output_of_the_same_command_is_replaced(self):
         for name, line, option in self.commands():
-            if name in ("convert", "write"):
+            if name in ("convert", "write", "derivatives"):
                 continue
             with self.subTest(name, option=option):
                 path = self.folder / "output"
@@ -169,7 +170,7 @@ class ExistingFiles(OutputTest):
                     outcome = self.attempt(line, option, path)
                     self.assertEqual((outcome.code, outcome.err), (0, ""))
                 others = [(other, each) for kind, other, each in self.commands()
-                          if kind not in ("convert", "write", name) or (each == "--json") != (option == "--json")]
+                          if kind not in ("convert", "write", "derivatives", name) or (each == "--json") != (option == "--json")]
                 for other, each in others:
                     self.assert_one_sentence(self.attempt(other, each, path), 2, path, "exists already")
                 path.unlink()
@@ -257,6 +258,18 @@ class Writing(OutputTest):
             self.assert_one_sentence(outcome, 3, report)
             self.assertIn("E(T)", outcome.out)
             self.assertRegex(outcome.out, rf"\nWARNING      The report {re.escape(str(report))} could not be written\.\n\Z")
+        self.assert_nothing_but("in.h5")
+
+    def test_derivatives_that_cannot_be_written_leave_no_report(self):
+        report, derivatives = self.folder / "report.json", self.folder / "derivatives.h5"
+        outcome = trifuse_under_file_limit(1, "run", self.dump, "--json", report, "--derivatives", derivatives)
+        self.assert_one_sentence(outcome, 3, derivatives)
+        self.assertRegex(outcome.out, rf"\nWARNING      The file of derivatives {re.escape(str(derivatives))} could not be written\.\n\Z")
+        self.assert_nothing_but("in.h5")
+
+    def test_derivatives_need_a_file(self):
+        self.assert_one_sentence(trifuse("run", self.dump, "--derivatives", "-"), 2, "the name of a file")
+        self.assert_one_sentence(trifuse("run", self.dump, "--derivatives-of", "t"), 2, "--derivatives-of requires --derivatives")
         self.assert_nothing_but("in.h5")
 
     def test_no_output_is_left_in_parts(self):

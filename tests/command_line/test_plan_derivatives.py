@@ -3,6 +3,9 @@
 import unittest
 
 from test_plan import PlanTest
+from trifuse_program import DATA, read_report
+
+DUMPS = DATA.parent / "dumps"
 
 SIZES = ("--occupied", 5, "--virtual", 6)
 LARGE = ("--occupied", 20, "--virtual", 200)
@@ -30,6 +33,16 @@ class DerivativesTest(PlanTest):
         # Amplitudes alone take t2, twice, in rows of multiples of eight numbers, and the products of t1.
         self.assertLess(part["memory"]["sum_rank_bytes"], 0.8 * whole["memory"]["sum_rank_bytes"])
         self.assertAlmostEqual(part["seconds_of"]["tasks"] / whole["seconds_of"]["tasks"], 2.5 / 3.3, delta=0.02)
+
+    def test_sums_and_operands_are_those_of_the_run(self):
+        for name in "hf_160_631g_rhf", "beh_180_sto3g_uhf":  # f_ov t2 enters (T)
+            dump, report = DUMPS / f"{name}.h5", self.folder / "report.json"
+            for of in "all", "t":
+                planned = self.plan(dump, "--gpus", 0, "--derivatives-of", of)[0]["prediction"]["memory"]
+                self.succeed("run", dump, "--device", "cpu", "--json", report, "--derivatives", self.folder / f"{name}_{of}.h5",
+                             "--derivatives-of", of)
+                memory = read_report(report)["memory"]
+                self.assertEqual((planned["sum_rank_bytes"], planned["rank_bytes"]), (memory["sum_bytes"], memory["operand_bytes"]))
 
     def test_tasks_take_longer(self):
         for gpus, of, precision, times in ((0, "all", "double", 3.3), (1, "all", "double", 2.9), (1, "t", "double", 2.2),

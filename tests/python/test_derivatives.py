@@ -223,7 +223,11 @@ class Derivatives(unittest.TestCase):
         arrays = random_arrays({"": 3}, {"": 4})
         for sentence, given, options in (
                 ("several values of omega2", arrays, {"omega2": [0.0, 0.1]}), ("mixed precision", arrays, {"precision": "mixed"}),
-                ("no derivatives by t3", arrays, {"derivatives": ["t3"]}), ("none, t or all", arrays, {"derivatives": "everything"})):
+                ("no derivatives by 't3'; possible are t1, t2,", arrays, {"derivatives": ["t2", "t3"]}),
+                ("no derivatives by 't2_ab'; this run has those by eps_occ, .*, t2\\.", arrays, {"derivatives": ["t2", "t2_ab"]}),
+                ("derivatives is 5; it must be 't', 'all' or a list", arrays, {"derivatives": 5}),
+                ("derivatives is b'all'", arrays, {"derivatives": b"all"}),
+                ("none, t or all", arrays, {"derivatives": "everything"})):
             with self.subTest(sentence), self.assertRaisesRegex(trifuse.UsageError, sentence):
                 triples(given, **options)
 

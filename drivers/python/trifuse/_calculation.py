@@ -7,10 +7,11 @@ import ctypes
 import json
 import logging
 import math
+import re
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Callable
 
 import numpy as np
@@ -148,10 +149,12 @@ def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> di
     """The derivatives of a run. `wanted`: the option."""
     found: dict[str, npt.NDArray[np.float64]] = {}
     names = None if wanted is None or isinstance(wanted, str) else [str(each) for each in wanted]
+    computed = []
     for index in range(library.call("derivative_count", calculation)):
         name, rank, shape = ctypes.create_string_buffer(_library.NAME_LENGTH), ctypes.c_int64(), (ctypes.c_int64 * 4)()
         library.call("get_derivative", calculation, index, name, ctypes.byref(rank), shape)
         key = name.value.decode()
+        computed.append(key)
         if names is not None and key not in names:
             continue
         values = np.empty(tuple(shape[:rank.value]))
@@ -159,7 +162,7 @@ def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> di
         found[key] = values
     for each in names or ():
         if each not in found:
-            raise UsageError(f"There are no derivatives by {each}; this run has those by {', '.join(found) or 'nothing'}.")
+            raise UsageError(f"There are no derivatives by {each!r}; this run has those by {', '.join(computed)}.")
     return found
 
 
@@ -181,10 +184,21 @@ def _set(library: _library.Library, calculation: int, options: Options) -> None:
             library.call("set_option", calculation, name.encode(), text)
 
 
+_ARRAYS_WITH_DERIVATIVES = ("t1", "t2", "ovov", "ovvv", "ovoo", "fock_ov", "eps_occ", "eps_vir", "omega2", "factors_oo",
+                            "factors_ov", "factors_vv")
+
+
 def _kinds_of_derivatives(wanted: Any) -> Any:
     """The value of the option of the library that has the derivatives with these names."""
     if wanted is None or isinstance(wanted, str):
         return wanted
+    if not isinstance(wanted, Collection) or not all(isinstance(each, str) for each in wanted):
+        raise UsageError(f"derivatives is {wanted!r}; it must be 't', 'all' or a list of names of arrays.")
+    for name in wanted:
+        # The names of arrays of an unrestricted reference end with spins.
+        if re.sub("_[ab]+$", "", name.removeprefix("left/").removeprefix("asym_")) not in _ARRAYS_WITH_DERIVATIVES:
+            raise UsageError(f"There are no derivatives by {name!r}; possible are {', '.join(_ARRAYS_WITH_DERIVATIVES)}, "
+                             "with the spins of the arrays (t2_aa), and left/t1 and left/t2.")
     return "all" if any(part in str(name) for name in wanted for part in ("ovvv", "ovoo", "factors")) else "t"
 
 
