@@ -125,13 +125,13 @@ void MadeDerivatives::free_sums() {
   for (const auto& [name, source] : sources_) {
     const auto& shape = source.array.shape;
     add_array(name, {shape.begin(), shape.end()});
-    make(source, {0, shape[0]}, made_.at(name).values);
+    make_slice(source, {0, shape[0]}, made_.at(name).values);
   }
   sources_.clear();
   sums_ = {};
 }
 
-void MadeDerivatives::copy(std::span<const double> from, std::span<double> to) const {
+void MadeDerivatives::copy_numbers(std::span<const double> from, std::span<double> to) const {
   for_parts(to.size(), threads_,
             [&](std::size_t begin, std::size_t count) { std::copy_n(from.data() + begin, count, to.data() + begin); });
 }
@@ -141,13 +141,13 @@ void MadeDerivatives::make(std::size_t index, std::int64_t first, std::int64_t c
   const std::string& name = list()[index].name;
   const auto begin = values.size() / static_cast<std::size_t>(count) * static_cast<std::size_t>(first);
   if (const auto found = made_.find(name); found != made_.end()) {
-    copy(std::span(found->second.values).subspan(begin, values.size()), values);
+    copy_numbers(std::span(found->second.values).subspan(begin, values.size()), values);
     return;
   }
   const Source& source = sources_.at(name);
   const std::int64_t all = source.array.shape[0];
   if (count == all || sides_[source.side].adjoint.makes_slices(source.array)) {
-    make(source, {first, count}, values);
+    make_slice(source, {first, count}, values);
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -155,13 +155,13 @@ void MadeDerivatives::make(std::size_t index, std::int64_t first, std::int64_t c
     whole_ = {};  // frees its memory before
     whole_.values =
         ZeroedVector<double>(values.size() / static_cast<std::size_t>(count) * static_cast<std::size_t>(all));
-    make(source, {0, all}, whole_.values);
+    make_slice(source, {0, all}, whole_.values);
     whole_.name = name;
   }
-  copy(std::span(whole_.values).subspan(begin, values.size()), values);
+  copy_numbers(std::span(whole_.values).subspan(begin, values.size()), values);
 }
 
-void MadeDerivatives::make(const Source& source, const ArraySlice& slice, std::span<double> values) const {
+void MadeDerivatives::make_slice(const Source& source, const ArraySlice& slice, std::span<double> values) const {
   struct Part {
     const PanelBlocks::Use& use;
     PanelBlocks::BlockTiles tiles;

@@ -48,8 +48,9 @@ class MadeDerivatives final : public DerivativeArrays {
   };
 
   void make(std::size_t index, std::int64_t first, std::int64_t count, std::span<double> values) const override;
-  void make(const Source& source, const ArraySlice& slice, std::span<double> values) const;
-  void copy(std::span<const double> from, std::span<double> to) const;
+  void make_slice(const Source& source, const ArraySlice& slice, std::span<double> values) const;
+  /// Copies numbers on several threads.
+  void copy_numbers(std::span<const double> from, std::span<double> to) const;
   void add_side(const Problem& problem, const TileSource& source, const std::vector<ArrayKind>& kinds,
                 const std::string& prefix);
   template <typename Name>
