@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cxx/base/blas.hpp"
 #include "cxx/contraction/cpu_contraction.hpp"
 #include "cxx/contraction/reference.hpp"
 #include "cxx/contraction/tccg.hpp"
@@ -93,7 +94,9 @@ TEST(CpuContraction, SmallProductsOfABatch) {
       planned.run(0.5, a.data(), b.data(), -1.0, c.data());
       SCOPED_TRACE(std::string(expression) + ": " + planned.text());
       expect_equal(c, expected, terms_of(contraction));
-      EXPECT_TRUE(n == 1 || plan_for_cpu(canonical_form(contraction)).loops) << planned.text();
+      // DGEMM with a path of its own for small matrices may be faster, but not for the smallest.
+      const bool may_be_dgemm = n == 1 || (n > 5 && small_dgemm_products() > 0.0);
+      EXPECT_TRUE(may_be_dgemm || plan_for_cpu(canonical_form(contraction)).loops) << planned.text();
     }
   }
 }

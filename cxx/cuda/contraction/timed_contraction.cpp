@@ -45,8 +45,8 @@ class TimedContraction::Implementation {
         b_(b.size()),
         c_(static_cast<std::size_t>(elements(contraction, C))),
         other_(beyond_caches) {
-    gpu::copy_to_device(a_.data(), a.data(), a.size_bytes());
-    gpu::copy_to_device(b_.data(), b.data(), b.size_bytes());
+    trifuse::gpu::copy_to_device(a_.data(), a.data(), a.size_bytes());
+    trifuse::gpu::copy_to_device(b_.data(), b.data(), b.size_bytes());
     // Numbers that are not numbers: an element that no run writes is noticed.
     TRIFUSE_CUDA(cudaMemset(c_.data(), 0xff, c_.size() * sizeof(double)));
   }
