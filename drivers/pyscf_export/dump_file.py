@@ -2,8 +2,11 @@
 """The file of a dump: which file it may replace, its attributes and arrays, and its name. Needs no PySCF."""
 
 import contextlib
+import errno
+import math
 import os
 import re
+import resource
 import secrets
 import stat
 
@@ -14,11 +17,16 @@ from .checksums import BlockSums, seal, seal_block
 from .errors import ExportError
 
 
+def _not_written(filename, reason):
+    return OSError(f"{filename}: this dump cannot be written ({reason}); see whether the disk is full, or choose another folder.")
+
+
 class Dump:
     """A dump during writing: the file, and the checksums of its datasets so far."""
 
-    def __init__(self, file):
-        self.file, self.attrs, self.sums, self.block = file, file.attrs, {}, None
+    def __init__(self, file, filename):
+        """`filename`: the name that the complete file will have."""
+        self.file, self.attrs, self.filename, self.sums, self.block, self.bytes = file, file.attrs, filename, {}, None, 0
 
     def begin(self, reference, kind, omega2, largest, strings, version=1):
         """Writes the attributes of every dump. `largest`: elements of its largest array; `strings`: optional attributes."""
@@ -29,6 +37,15 @@ class Dump:
         if omega2 is not None:
             self.attrs["omega2"] = omega2
 
+    def _require_room(self, size):
+        """Raises OSError if `size` more bytes do not fit. HDF5 2.0 crashes when a dataset is closed that it could not write."""
+        self.bytes += size
+        limit, disk = resource.getrlimit(resource.RLIMIT_FSIZE)[0], os.statvfs(os.path.dirname(self.filename))
+        if limit != resource.RLIM_INFINITY and self.bytes > limit:
+            raise _not_written(self.filename, os.strerror(errno.EFBIG))
+        if size > disk.f_bavail * disk.f_frsize:
+            raise _not_written(self.filename, os.strerror(errno.ENOSPC))
+
     def set_string(self, name, text):
         """Sets a string attribute of fixed length. HDF5 stores strings of variable length in a heap without a checksum."""
         value = text.encode()
@@ -36,6 +53,7 @@ class Dump:
 
     def write(self, name, shape, dtype, rows):
         """Writes a dataset from its rows, one after another along the first axis."""
+        self._require_room(math.prod(shape) * np.dtype(dtype).itemsize)
         dataset = self.file.create_dataset(name, shape, dtype)
         sums = BlockSums(self.block)
         if 0 not in shape:
@@ -142,7 +160,7 @@ def new_dump(filename, kind, overwrite, program="PySCF "):
     try:
         # The format of HDF5 1.10 has checksums of all metadata. Older formats have none.
         with h5py.File(partial, "w", libver=("v110", "v110")) as file:
-            dump = Dump(file)
+            dump = Dump(file, filename)
             yield dump
             dump.seal()
         os.fsync(descriptor)
@@ -151,8 +169,7 @@ def new_dump(filename, kind, overwrite, program="PySCF "):
         if partial not in str(error):
             raise
         reason = re.search(r"error message = '([^']*)'", str(error))
-        raise OSError(f"{filename}: this dump cannot be written ({reason[1] if reason else 'error of HDF5'}); see whether the disk "
-                      "is full, or choose another folder.") from None
+        raise _not_written(filename, reason[1] if reason else "error of HDF5") from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(partial)

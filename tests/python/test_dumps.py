@@ -113,7 +113,7 @@ class Facts(FolderTest):
                   "except trifuse.ResourceError as error:\n    print(error)\n")
         done = subprocess.run([sys.executable, "-B", "-c", script, self.path()], capture_output=True, text=True)
         self.assertRegex(done.stdout, "dump.h5: this dump cannot be written .File too large.; see whether the disk is full")
-        self.assertEqual((os.listdir(self.folder), done.stderr), ([], ""))
+        self.assertEqual((os.listdir(self.folder), done.stderr, done.returncode), ([], "", 0))
 
     def test_factors(self):
         rng = np.random.default_rng(1)

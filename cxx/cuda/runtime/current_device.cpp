@@ -1,6 +1,7 @@
 #include "cxx/cuda/runtime/current_device.hpp"
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include "cxx/cuda/kernel/check.hpp"
 
@@ -8,21 +9,13 @@ namespace trifuse::gpu {
 
 namespace {
 
-/// Returns true if this process has a context on a GPU. The runtime cannot tell, so this asks the driver. If it does
-/// not answer, the result is true.
+/// Returns true if this process has a context on a GPU. The runtime cannot tell, so this asks the driver, which the
+/// runtime has loaded. If it does not answer, the result is true.
 bool is_in_use(int device) {
   using Ask = int (*)(int device, unsigned* flags, int* active);
   static const auto ask = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    constexpr const char* name = "cuDevicePrimaryCtxGetState";
-#if CUDART_VERSION >= 12050
-    constexpr unsigned version = 7000;
-    const cudaError_t code = cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
-#else
-    const cudaError_t code = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
-#endif
-    return code == cudaSuccess ? reinterpret_cast<Ask>(function) : nullptr;
+    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    return driver == nullptr ? nullptr : reinterpret_cast<Ask>(dlsym(driver, "cuDevicePrimaryCtxGetState"));
   }();
   unsigned flags = 0;
   int active = 0;
@@ -37,7 +30,9 @@ CurrentDevice::CurrentDevice(int device) : device_(device) {
 }
 
 CurrentDevice::~CurrentDevice() {
-  if (device_ != before_ && is_in_use(before_)) static_cast<void>(cudaSetDevice(before_));
+  if (device_ == before_ || !is_in_use(before_)) return;
+  // The next check of a launch must not see an error.
+  if (cudaSetDevice(before_) != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
 }

@@ -6,8 +6,8 @@ namespace trifuse::gpu {
 /// the same thread, and expect that their current GPU is still the same. So no other code of the library sets it,
 /// except for benchmarks and NWChem's routines.
 ///
-/// If nobody in this process has used the GPU that was current before, it stays unused: to make it current again would
-/// take memory on it.
+/// A GPU that was current before, and on which this process has no context, is not made current again, because that
+/// would make a context and take memory on it.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device);

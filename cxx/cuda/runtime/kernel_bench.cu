@@ -92,15 +92,15 @@ std::vector<KernelCase> standard_kernel_cases() {
 }
 
 std::string chosen_kernel(const KernelCase& which, Precision precision, int device_number) {
-  return Choice(which, {}, precision, use_device(device_number)).kernel->name;
+  return Choice(which, {}, precision, device_properties(device_number)).kernel->name;
 }
 
 std::vector<std::string> usable_kernels(Precision precision, int device_number) {
-  return names_of(kernels_for(precision, use_device(device_number)));
+  return names_of(kernels_for(precision, device_properties(device_number)));
 }
 
 std::vector<std::string> candidate_kernels(Precision precision, int device_number) {
-  return names_of(choose_kernels({}, precision, use_device(device_number)));
+  return names_of(choose_kernels({}, precision, device_properties(device_number)));
 }
 
 KernelTimes time_kernel(const KernelCase& which, const std::string& name, Precision precision, int repeats,
