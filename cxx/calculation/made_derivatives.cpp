@@ -173,7 +173,7 @@ void MadeDerivatives::make_slice(const Source& source, const ArraySlice& slice, 
   const TileSpace& space = layout_.tiles();
   std::map<std::array<std::int64_t, 4>, std::vector<Part>> parts;  // by the begin of the box
   for (const PanelBlocks::Use& use : uses) {
-    for (const auto& tiles : blocks.list(use, space, [](const PanelBlocks::BlockShape&) { return true; })) {
+    for (const auto& tiles : blocks.list(use, space)) {
       for (const BlockPart& part : adjoint.parts(source.array, use.tensor, tiles)) {
         if (const auto box = adjoint.box(part, tiles, slice)) parts[box->begin].push_back({use, tiles, part, *box});
       }

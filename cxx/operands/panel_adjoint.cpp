@@ -55,8 +55,7 @@ void sum_panels(const PanelBlocks& blocks, const PanelBlocks::Use& use, const Pa
 }
 
 InnerProduct times_blocks(const PanelBlocks& blocks, const PanelBlocks::Use& use, std::span<const std::int64_t> sums) {
-  const std::vector<PanelBlocks::BlockTiles> all =
-      blocks.list(use, use.source->tiles(), [](const PanelBlocks::BlockShape&) { return true; });
+  const std::vector<PanelBlocks::BlockTiles> all = blocks.list(use, use.source->tiles());
   std::vector<InnerProduct> products(all.size());
   constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
   blocks.read(use, all, unlimited, [&](std::size_t n, std::span<const double> elements) {

@@ -74,7 +74,7 @@ std::vector<PanelBlocks::BlockTiles> PanelBlocks::list(const Use& use, const Til
   const auto loop = [&](auto&& self, std::size_t depth) -> void {
     if (depth == 4) {
       if (t[0] > t[1] || t[2] > t[3] || !block_exists(space, t[0], t[1], t[2], t[3])) return;
-      if (wanted(shape_of(space, t))) blocks.push_back(t);
+      if (!wanted || wanted(shape_of(space, t))) blocks.push_back(t);
       return;
     }
     const int dimension = use.loop_order[depth];

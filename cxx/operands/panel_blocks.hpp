@@ -61,9 +61,9 @@ class PanelBlocks {
   /// Returns the uses of all blocks of a problem whose numbers stand in panels.
   std::vector<Use> uses(const Problem& problem) const;
   BlockShape shape_of(const TileSpace& space, const BlockTiles& tiles) const;
-  /// Lists the blocks of a use for which `wanted` is true.
+  /// Lists the blocks of a use for which `wanted` is true, or all of them if `wanted` is empty.
   std::vector<BlockTiles> list(const Use& use, const TileSpace& space,
-                               const std::function<bool(const BlockShape&)>& wanted) const;
+                               const std::function<bool(const BlockShape&)>& wanted = {}) const;
   /// Reads blocks that list() returned in this order for the tiles of the source. Calls `take` with the number of each
   /// block and its elements, on as many threads as OpenMP allows. `max_buffered`: limit for the blocks of all threads
   /// together, in doubles; one block may exceed it. Passes on exceptions of the source.

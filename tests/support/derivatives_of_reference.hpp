@@ -31,7 +31,7 @@ void for_each_block(const PanelLayout& layout, const PanelBlocks::Use& use, std:
                     Visit visit) {
   const PanelBlocks blocks(layout);
   std::vector<double> values;
-  for (const auto& tiles : blocks.list(use, layout.tiles(), [](const PanelBlocks::BlockShape&) { return true; })) {
+  for (const auto& tiles : blocks.list(use, layout.tiles())) {
     sum_panels(blocks, use, blocks.shape_of(layout.tiles(), tiles), sums, values);
     visit(tiles, std::span<const double>(values));
   }
