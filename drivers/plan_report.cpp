@@ -59,8 +59,7 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
         fmt::format("             rank: up to {} for copies of panels of other ranks\n", format_bytes(p.fetched_bytes));
   }
   if (p.sum_bytes > 0.0) {
-    text += fmt::format("             rank: {} of sums of derivatives{}\n", format_bytes(p.sum_bytes),
-                        p.job.gpus > 0 ? ", as on each GPU" : "");
+    text += fmt::format("             rank: {} of sums of derivatives\n", format_bytes(p.sum_bytes));
   }
   if (p.factor_bytes > 0.0) {
     text += fmt::format("             node: {} of factors of the input while operands are read; each rank has {}\n",
@@ -76,6 +75,7 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
                       format_bytes(gpu.budget), format_bytes(gpu.scratch), gpu.workers, format_bytes(gpu.working_set));
   text += fmt::format("             {} prefetched and cached panels; all panels together have {}\n",
                       format_bytes(gpu.read_ahead), format_bytes(gpu.all_panels));
+  if (gpu.sums > 0.0) text += fmt::format("             {} for sums of derivatives\n", format_bytes(gpu.sums));
   if (gpu.all_slabs > 0.0) {
     text += fmt::format("             {} for slabs of factors, which make panels; all slabs together have {}\n",
                         format_bytes(gpu.slabs), format_bytes(gpu.all_slabs));
@@ -300,11 +300,17 @@ namespace {
 
 /// Returns the memory layout of a GPU.
 nlohmann::ordered_json json_memory(const GpuMemory& gpu) {
-  return {{"budget", gpu.budget},           {"workers", gpu.workers},
-          {"scratch", gpu.scratch},         {"slabs", gpu.slabs},
-          {"all_slabs", gpu.all_slabs},     {"panels", gpu.panels},
-          {"working_set", gpu.working_set}, {"read_ahead", gpu.read_ahead},
-          {"all_panels", gpu.all_panels},   {"peak", gpu.peak}};
+  return {{"budget", gpu.budget},
+          {"workers", gpu.workers},
+          {"scratch", gpu.scratch},
+          {"slabs", gpu.slabs},
+          {"all_slabs", gpu.all_slabs},
+          {"panels", gpu.panels},
+          {"working_set", gpu.working_set},
+          {"read_ahead", gpu.read_ahead},
+          {"all_panels", gpu.all_panels},
+          {"sums", gpu.sums},
+          {"peak", gpu.peak}};
 }
 
 nlohmann::ordered_json json_prediction(const Prediction& p) {

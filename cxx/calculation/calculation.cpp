@@ -130,7 +130,8 @@ void plan_memory(CalculationState& state) {
     memory.in_use_per_thread = needed.in_use;
     memory.all_made = needed.made;
   }
-  memory.sums = derivative_sum_bytes(state.problem, state.plan.tiles);
+  const bool stay_on_gpus = options.executor == ExecutorKind::cuda && options.journal.empty();
+  memory.sums = stay_on_gpus ? 0 : derivative_sum_bytes(state.problem, state.plan.tiles);
   memory.check_sums(state.problem.right->info().path);
   memory.fit_threads();
 }

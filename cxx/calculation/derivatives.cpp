@@ -28,15 +28,6 @@ const DenseInput& input_of(const TileSource& source) {
   return *dense_input_of(source);
 }
 
-InnerProduct times_operand(std::span<const double> derivative, std::span<const double> operand) {
-  InnerProduct product;
-  for (std::size_t n = 0; n < derivative.size(); ++n) {
-    product.sum += derivative[n] * operand[n];
-    product.magnitude += std::abs(derivative[n] * operand[n]);
-  }
-  return product;
-}
-
 /// Multiplies derivatives by factors, [naux,p,q], by the array of an input, which may be packed.
 InnerProduct times_factors(const DerivativeArray& derivative, const DenseArray& array, int threads) {
   const std::vector<std::int64_t>& shape = derivative.shape;
@@ -52,7 +43,7 @@ InnerProduct times_factors(const DerivativeArray& derivative, const DenseArray& 
     array.read(offset, count, values);
     const std::span<const double> of_plane = std::span(derivative.values).subspan(n * plane, plane);
     if (!packed) {
-      products[n] = times_operand(of_plane, values);
+      products[n] = InnerProduct::of(of_plane, values);
       return;
     }
     for (std::int64_t p = 0, at = 0; p < shape[1]; ++p) {
@@ -165,19 +156,19 @@ DerivativeProducts multiply_by_operands(const Problem& problem, const PanelLayou
     const DenseInput& input = input_of(left ? *problem.left : *problem.right);
     const std::string array = left ? name.substr(std::char_traits<char>::length(of_left_side)) : name;
     if (array == "omega2") {
-      products.energies += times_operand(derivative.values, std::array{problem.quotients.front().omega2});
+      products.energies += InnerProduct::of(derivative.values, std::array{problem.quotients.front().omega2});
     } else if (array.starts_with("fock_ov")) {
       products.fock_ov +=
-          times_operand(derivative.values, fock_ov(input, array.ends_with("_b") ? Spin::beta : Spin::alpha));
+          InnerProduct::of(derivative.values, fock_ov(input, array.ends_with("_b") ? Spin::beta : Spin::alpha));
     } else if (array.starts_with("factors")) {
       (array.starts_with("factors_ov") ? products.factors_ov : products.integrals) +=
           times_factors(derivative, *input.arrays->array(array), threads);
     } else {
-      const InnerProduct product = times_operand(derivative.values, all_of(*input.arrays->array(array)));
+      const InnerProduct product = InnerProduct::of(derivative.values, all_of(*input.arrays->array(array)));
       (array.starts_with("eps") ? products.energies : products.t1) += product;
     }
     if (array.starts_with("eps"))
-      products.shift += times_operand(derivative.values, std::vector<double>(derivative.values.size(), 1.0));
+      products.shift += InnerProduct::of(derivative.values, std::vector<double>(derivative.values.size(), 1.0));
   }
   return products;
 }
@@ -208,9 +199,10 @@ double check_derivatives(const Problem& problem, const PanelLayout& layout, cons
 }
 
 CheckedDerivatives make_derivatives(const Problem& problem, const PanelLayout& layout,
-                                    std::vector<ZeroedVector<std::int64_t>> sums, const Energies& energy,
+                                    std::shared_ptr<const CompleteSums> operands,
+                                    const std::vector<ZeroedVector<std::int64_t>>& sums, const Energies& energy,
                                     Precision precision, int threads) {
-  auto derivatives = std::make_shared<MadeDerivatives>(problem, layout, std::move(sums), threads);
+  auto derivatives = std::make_shared<MadeDerivatives>(problem, layout, std::move(operands), sums, threads);
   const DerivativeProducts products = multiply_by_operands(problem, layout, *derivatives, threads);
   const double error = check_derivatives(problem, layout, products, energy, precision);
   if (problem.right->factors() != nullptr) derivatives->free_sums();

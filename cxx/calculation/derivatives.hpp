@@ -10,6 +10,7 @@
 #include "cxx/calculation/options.hpp"
 #include "cxx/operands/panel_adjoint.hpp"
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/plan/complete_sums.hpp"
 #include "cxx/triples/problem.hpp"
 #include "cxx/triples/task.hpp"
 
@@ -29,7 +30,7 @@ struct DerivativeProducts {
   InnerProduct shift;       ///< of the orbital energies by one number: sum of their derivatives
 };
 
-/// Multiplies derivatives by the operands, which are read again from the input. Where sums are there, they are
+/// Multiplies derivatives by the operands, which are read again from the input. Derivatives that are still sums are
 /// multiplied by the blocks whose elements stand in panels: that is the same number as the sum over the arrays, and no
 /// array is made for it. `layout`: of the sums. `threads`: at least 1.
 DerivativeProducts multiply_by_operands(const Problem& problem, const PanelLayout& layout,
@@ -50,7 +51,8 @@ struct CheckedDerivatives {
 /// Makes the derivatives by the arrays of the input from the sums of the tasks, and checks them. Parameters and
 /// exceptions are those of MadeDerivatives and of check_derivatives().
 CheckedDerivatives make_derivatives(const Problem& problem, const PanelLayout& layout,
-                                    std::vector<ZeroedVector<std::int64_t>> sums, const Energies& energy,
+                                    std::shared_ptr<const CompleteSums> operands,
+                                    const std::vector<ZeroedVector<std::int64_t>>& sums, const Energies& energy,
                                     Precision precision, int threads);
 
 }

@@ -46,7 +46,7 @@ struct OfPair {
 }
 
 std::map<std::string, DerivativeArray> derivatives_by_factors(const Problem& problem, const PanelLayout& layout,
-                                                              std::span<const std::int64_t> sums, int threads) {
+                                                              const CompleteSums& sums, int threads) {
   const TileSpace& space = layout.tiles();
   const std::int64_t auxiliary = problem.right->factors()->auxiliary();
   std::vector<OfPair> pairs;

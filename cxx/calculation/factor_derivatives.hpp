@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/plan/complete_sums.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/dense/dense_adjoint.hpp"
 
@@ -15,6 +14,6 @@ namespace trifuse {
 /// Those by factors of two holes or two particles are symmetric in p and q. `layout`: the panels of the sums. `sums`:
 /// those by operands, see DerivativeSums. `threads`: at least 1.
 std::map<std::string, DerivativeArray> derivatives_by_factors(const Problem& problem, const PanelLayout& layout,
-                                                              std::span<const std::int64_t> sums, int threads);
+                                                              const CompleteSums& sums, int threads);
 
 }

@@ -31,8 +31,9 @@ void for_parts(std::size_t size, int threads, Body body) {
 }
 
 MadeDerivatives::MadeDerivatives(const Problem& problem, const PanelLayout& layout,
-                                 std::vector<ZeroedVector<std::int64_t>> sums, int threads)
-    : layout_(layout), threads_(threads), sums_(std::move(sums[DerivativeSums::operands])) {
+                                 std::shared_ptr<const CompleteSums> operands,
+                                 const std::vector<ZeroedVector<std::int64_t>>& sums, int threads)
+    : layout_(layout), threads_(threads), sums_(std::move(operands)) {
   using Kinds = std::vector<ArrayKind>;
   const bool factors = problem.right->factors() != nullptr, all = problem.derivatives == Derivatives::all;
   add_side(problem, *problem.right,
@@ -41,7 +42,7 @@ MadeDerivatives::MadeDerivatives(const Problem& problem, const PanelLayout& layo
                    : Kinds{ArrayKind::t2, ArrayKind::ovov},
            "");
   if (problem.left != nullptr) add_side(problem, *problem.left, {ArrayKind::t2}, of_left_side);
-  if (factors && all) made_ = derivatives_by_factors(problem, layout_, sums_, threads_);
+  if (factors && all) made_ = derivatives_by_factors(problem, layout_, *sums_, threads_);
   add_ov_tensors(problem, sums);
   add_energies(sums[DerivativeSums::energies], sums[DerivativeSums::omega2].front());
   list_arrays();
@@ -128,7 +129,7 @@ void MadeDerivatives::free_sums() {
     make_slice(source, {0, shape[0]}, made_.at(name).values);
   }
   sources_.clear();
-  sums_ = {};
+  sums_ = nullptr;
 }
 
 void MadeDerivatives::copy_numbers(std::span<const double> from, std::span<double> to) const {
@@ -189,23 +190,19 @@ void MadeDerivatives::make_slice(const Source& source, const ArraySlice& slice, 
     for_parts(values.size(), threads_,
               [&](std::size_t begin, std::size_t count) { std::fill_n(values.data() + begin, count, 0.0); });
   }
-  // The memory of a block is used again: the system would have to provide it for each block. One thread adds up a box,
-  // in the order of the blocks, so the bits do not depend on the threads.
-  struct Numbers {
-    std::vector<double> elements, sums;
-  };
-  share_among_threads<Numbers>(boxes.size(), threads_, [&](std::size_t n, Numbers& numbers) {
+  // One thread adds up a box, in the order of the blocks, so the bits do not depend on the threads.
+  share_among_threads<std::vector<double>>(boxes.size(), threads_, [&](std::size_t n, std::vector<double>& sums) {
     const std::vector<Part>& of_box = *boxes[n];
     const DenseAdjoint::Box& whole = of_box.front().box;
-    numbers.sums.assign(whole.elements(), 0.0);
-    for (const auto& [use, tiles, part, box] : of_box) {
-      PanelBlocks::BlockShape shape = blocks.shape_of(space, tiles);
-      for (std::size_t d = 0; d < 4; ++d) shape.offset[d] += box.begin_in_block[d];
-      shape.size = box.size_in_block;
-      sum_panels(blocks, use, shape, sums_, numbers.elements);
-      DenseAdjoint::add(part, box, numbers.elements, numbers.sums);
+    sums.assign(whole.elements(), 0.0);
+    for (const Part& one : of_box) {
+      PanelBlocks::BlockShape shape = blocks.shape_of(space, one.tiles);
+      for (std::size_t d = 0; d < 4; ++d) shape.offset[d] += one.box.begin_in_block[d];
+      shape.size = one.box.size_in_block;
+      read_block(blocks, one.use, shape, *sums_,
+                 [&](std::span<const double> elements) { DenseAdjoint::add(one.part, one.box, elements, sums); });
     }
-    DenseAdjoint::write(source.array, whole, numbers.sums, unit_of_operands, values);
+    DenseAdjoint::write(source.array, whole, sums, unit_of_operands, values);
   });
   adjoint.project(source.array, slice, values, threads_);
 }

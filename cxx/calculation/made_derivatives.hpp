@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "cxx/calculation/derivative_arrays.hpp"
 #include "cxx/operands/panel_blocks.hpp"
 #include "cxx/operands/panel_layout.hpp"
+#include "cxx/plan/complete_sums.hpp"
 #include "cxx/triples/problem.hpp"
 #include "tce_tiles/dense/dense_adjoint.hpp"
 
@@ -23,13 +25,13 @@ inline const char* const of_left_side = "left/";
 /// Makes derivatives from the sums of the tasks. It may outlive the problem.
 class MadeDerivatives final : public DerivativeArrays {
  public:
-  /// The derivatives by small arrays, and by factors, are made now. `layout`: the panels of the sums. `sums`: see
-  /// DerivativeSums. `threads`: at least 1, now and later.
-  MadeDerivatives(const Problem& problem, const PanelLayout& layout, std::vector<ZeroedVector<std::int64_t>> sums,
-                  int threads);
+  /// The derivatives by small arrays, and by factors, are made now. `layout`: the panels of the sums. `operands`: the
+  /// sums by operands. `sums`: the others, see DerivativeSums. `threads`: at least 1, now and later.
+  MadeDerivatives(const Problem& problem, const PanelLayout& layout, std::shared_ptr<const CompleteSums> operands,
+                  const std::vector<ZeroedVector<std::int64_t>>& sums, int threads);
 
-  /// Returns the sums by operands; empty after free_sums().
-  std::span<const std::int64_t> sums() const { return sums_; }
+  /// Returns the sums by operands. Not after free_sums().
+  const CompleteSums& sums() const { return *sums_; }
   /// Returns the arrays that have been made.
   const std::map<std::string, DerivativeArray>& made() const { return made_; }
   /// Makes all arrays and frees the sums. With factors the arrays are smaller.
@@ -62,7 +64,7 @@ class MadeDerivatives final : public DerivativeArrays {
 
   const PanelLayout layout_;
   const int threads_;
-  ZeroedVector<std::int64_t> sums_;
+  std::shared_ptr<const CompleteSums> sums_;
   std::vector<OfSide> sides_;
   std::map<std::string, Source> sources_;
   std::map<std::string, DerivativeArray> made_;

@@ -31,7 +31,7 @@ struct MemoryPlan {
 
   /// Integrals dressed with amplitudes, for methods with moments of CCSD. Each rank has all of them.
   std::int64_t dressed = 0;
-  /// Sums of derivatives. Each rank has all of them.
+  /// Sums of derivatives in memory of the host. Each rank has all of them.
   std::int64_t sums = 0;
 
   std::int64_t operands = 0;            ///< all operands: panels of amplitudes and integrals

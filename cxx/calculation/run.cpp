@@ -28,6 +28,7 @@
 #include "cxx/parallel/journal.hpp"
 #include "cxx/parallel/peer_exchange.hpp"
 #include "cxx/parallel/run_tasks.hpp"
+#include "cxx/plan/complete_sums.hpp"
 
 namespace trifuse {
 
@@ -78,7 +79,7 @@ class Run {
   void check_energies(CalculationResult& result) const;
   /// Makes the derivatives of the result from the sums of the tasks. Frees the operands before. Collective if there is
   /// a communicator.
-  void make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, CalculationResult& result);
+  void make_derivatives_of(RunOutcome& outcome, CalculationResult& result);
   /// Returns the arrays to which the tasks add.
   std::vector<SummedArray> sums_of_tasks();
   /// The executor does not compute any more. It may own panels that other ranks still read.
@@ -231,18 +232,18 @@ std::vector<SummedArray> Run::sums_of_tasks() {
   return derivative_sums(*layout_);
 }
 
-void Run::make_derivatives_of(std::vector<ZeroedVector<std::int64_t>> sums, CalculationResult& result) {
+void Run::make_derivatives_of(RunOutcome& outcome, CalculationResult& result) {
   if (!layout_) return;
   executor_ = nullptr;
   failed_executor_ = nullptr;
   panels_ = nullptr;
   run_collectively(communicator_, [&] {
-    if (!state_.options.wants_derivatives) {
-      sums = {};  // another rank may need the memory
-      return;
-    }
+    auto sums = std::move(outcome.sums);
+    std::shared_ptr<const CompleteSums> operands = std::move(outcome.first_sum);
+    if (!state_.options.wants_derivatives) return;  // frees the sums: another rank may need the memory
+    if (operands == nullptr) operands = std::make_shared<HostSums>(std::move(sums[DerivativeSums::operands]));
     const CheckedDerivatives made =
-        make_derivatives(state_.problem, *layout_, std::move(sums), result.energies.front().total,
+        make_derivatives(state_.problem, *layout_, std::move(operands), sums, result.energies.front().total,
                          state_.options.precision, state_.memory.threads);
     result.derivatives = made.arrays;
     if (state_.options.precision == Precision::mixed) result.derivatives_error = made.error;
@@ -321,7 +322,7 @@ CalculationResult Run::compute(const std::function<void(CalculationResult&)>& re
   result.seconds_journal = start - rotated;
   result.seconds_loading = rotated - begin + loaded - start;
   result.seconds_tasks = wall_seconds() - loaded;
-  make_derivatives_of(std::move(outcome.sums), result);
+  make_derivatives_of(outcome, result);
   if (operands_) result.traffic = operands_->traffic(*communicator_, from_peers);
   result.peak_bytes = peak_memory(communicator_ != nullptr);
   result.tasks = state_.plan.tasks.size();

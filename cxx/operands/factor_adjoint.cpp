@@ -68,24 +68,22 @@ class Slabs {
 struct PanelShare {
   FactorProduct product;
   PanelFactorRows rows;
-  const std::int64_t* sums;
-  std::int64_t stride;  ///< distance between rows
-  bool of_first;        ///< whose derivatives are made: those of the first slab of the product, or of the second one
+  std::int64_t begin, stride;  ///< first sum, distance between rows
+  bool of_first;  ///< whose derivatives are made: those of the first slab of the product, or of the second one
 };
 
 /// Returns the shares of all panels in the derivatives by each slab.
-std::map<PanelKey, std::vector<PanelShare>> shares_of_slabs(const Problem& problem, const PanelLayout& layout,
-                                                            std::span<const std::int64_t> sums) {
+std::map<PanelKey, std::vector<PanelShare>> shares_of_slabs(const Problem& problem, const PanelLayout& layout) {
   std::map<PanelKey, std::vector<PanelShare>> shares;
   const std::vector<DisconnectedSet> sets = problem.sets();
   layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
     if (!made_from_factors(sets, key)) return;
     const PanelFactorRows rows = factor_rows(layout.tiles(), layout.formulation(), key);
     const PanelRows stored = key.kind == PanelKind::vvoo ? PanelRows{rows.length, 0, 0, 0} : layout.rows(key);
-    const std::int64_t* const first = sums.data() + extent.begin + stored.made_part(key.kind);
+    const std::int64_t begin = extent.begin + stored.made_part(key.kind);
     for (const FactorProduct& product : factor_products(layout.tiles(), layout.formulation(), key)) {
-      shares[product.first].push_back({product, rows, first, stored.stride, true});
-      shares[product.second].push_back({product, rows, first, stored.stride, false});
+      shares[product.first].push_back({product, rows, begin, stored.stride, true});
+      shares[product.second].push_back({product, rows, begin, stored.stride, false});
     }
   });
   return shares;
@@ -93,33 +91,30 @@ std::map<PanelKey, std::vector<PanelShare>> shares_of_slabs(const Problem& probl
 
 /// Memory of one thread.
 struct SlabScratch {
-  Buffer derivatives, other, rows;
+  Buffer derivatives, other;
 };
 
-/// Copies the rows [x,y] of one z without gaps.
-void gather(const PanelShare& share, std::int64_t z, double* to) {
+/// Returns the rows [x,y] of one z, which are copied without gaps.
+CompleteSums::Piece rows_of(const PanelShare& share, std::int64_t z) {
   const FactorProduct& product = share.product;
   const PanelFactorRows& rows = share.rows;
-  for (std::int64_t x = 0; x < rows.extent[product.x]; ++x) {
-    for (std::int64_t y = 0; y < rows.extent[product.y]; ++y, to += rows.length) {
-      const std::int64_t row = x * rows.step(product.x) + y * rows.step(product.y) + z * rows.step(product.z);
-      std::transform(share.sums + row * share.stride, share.sums + row * share.stride + rows.length, to,
-                     [](std::int64_t sum) { return static_cast<double>(sum); });
-    }
-  }
+  const std::int64_t x_count = rows.extent[product.x], y_count = rows.extent[product.y];
+  return {share.begin + z * rows.step(product.z) * share.stride,
+          0,
+          {1, x_count, y_count, rows.length},
+          {0, rows.step(product.x) * share.stride, rows.step(product.y) * share.stride, 1},
+          {0, y_count * rows.length, rows.length, 1},
+          1.0};
 }
 
 /// Adds the share of a panel to the derivatives by a slab.
-void add_share(const Slabs& slabs, const PanelShare& share, SlabScratch& scratch) {
+void add_share(const Slabs& slabs, const PanelShare& share, const CompleteSums& sums, SlabScratch& scratch) {
   const FactorProduct& product = share.product;
   const std::int64_t pairs = share.rows.extent[product.x] * share.rows.extent[product.y], length = share.rows.length,
                      auxiliary = slabs.auxiliary(), matrix = length * auxiliary;
   const double* const other = slabs.read(share.of_first ? product.second : product.first, scratch.other);
-  scratch.rows.reserve(static_cast<std::size_t>(pairs * length));
-  double* const seeds = scratch.rows.data();
   double* const to = scratch.derivatives.data();
-  for (std::int64_t z = 0; z < share.rows.extent[product.z]; ++z) {
-    gather(share, z, seeds);
+  const auto add = [&](std::int64_t z, const double* seeds) {
     // row[x,y] over n = sign sum_Q first[x,y,Q] second[z,Q,n], or second[z,n,Q]
     if (share.of_first) {
       multiply_add(false, !product.transposed(), pairs, auxiliary, length, product.sign, seeds, length,
@@ -131,15 +126,20 @@ void add_share(const Slabs& slabs, const PanelShare& share, SlabScratch& scratch
       multiply_add(true, false, auxiliary, length, pairs, product.sign, other, auxiliary, seeds, length,
                    to + z * matrix, length);
     }
+  };
+  for (std::int64_t z = 0; z < share.rows.extent[product.z]; ++z) {
+    const CompleteSums::Piece rows[] = {rows_of(share, z)};
+    sums.read(rows, static_cast<std::size_t>(pairs * length),
+              [&](std::span<const double> seeds) { add(z, seeds.data()); });
   }
 }
 
 }
 
-void add_to_slabs(const Problem& problem, const PanelLayout& layout, std::span<const std::int64_t> sums, int threads,
+void add_to_slabs(const Problem& problem, const PanelLayout& layout, const CompleteSums& sums, int threads,
                   const std::function<void(const PanelKey& slab, std::span<const double> derivatives)>& take) {
   use_single_threaded_blas();
-  const auto shares = shares_of_slabs(problem, layout, sums);
+  const auto shares = shares_of_slabs(problem, layout);
   std::vector<PanelKey> keys;
   for (const auto& [key, of_slab] : shares) keys.push_back(key);
   Slabs slabs(problem, layout);
@@ -149,7 +149,7 @@ void add_to_slabs(const Problem& problem, const PanelLayout& layout, std::span<c
     const std::size_t doubles = slabs.doubles(keys[n]);
     scratch.derivatives.reserve(doubles);
     std::fill_n(scratch.derivatives.data(), doubles, 0.0);
-    for (const PanelShare& share : shares.at(keys[n])) add_share(slabs, share, scratch);
+    for (const PanelShare& share : shares.at(keys[n])) add_share(slabs, share, sums, scratch);
     take(keys[n], {scratch.derivatives.data(), doubles});
   });
 }

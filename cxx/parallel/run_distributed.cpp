@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/error.hpp"
 #include "cxx/parallel/task_run.hpp"
+#include "cxx/plan/complete_sums.hpp"
 #include "cxx/plan/task_order.hpp"
 
 namespace trifuse {
@@ -78,19 +84,37 @@ void execute_chunks(TaskRun& run, RankAssignment& assignment) {
 /// numbers are added: the lower 32 bits, which are not negative, and the rest.
 void add_integers_of_ranks(Communicator& communicator, std::span<std::int64_t> numbers) {
   constexpr std::int64_t half = std::int64_t{1} << 32;
-  constexpr std::size_t at_once = std::size_t{1} << 20;
-  for (std::size_t begin = 0; begin < numbers.size(); begin += at_once) {
-    const auto part = numbers.subspan(begin, std::min(at_once, numbers.size() - begin));
-    std::vector<double> halves;
-    for (const std::int64_t x : part) {
-      halves.push_back(static_cast<double>(x & (half - 1)));
-      halves.push_back(static_cast<double>(x >> 32));
-    }
-    communicator.allreduce_sum(halves);
-    for (std::size_t n = 0; n < part.size(); ++n) {
-      part[n] = static_cast<std::int64_t>(halves[2 * n]) + half * static_cast<std::int64_t>(halves[2 * n + 1]);
-    }
+  std::vector<double> halves;
+  for (const std::int64_t x : numbers) {
+    halves.push_back(static_cast<double>(x & (half - 1)));
+    halves.push_back(static_cast<double>(x >> 32));
   }
+  communicator.allreduce_sum(halves);
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    numbers[n] = static_cast<std::int64_t>(halves[2 * n]) + half * static_cast<std::int64_t>(halves[2 * n + 1]);
+  }
+}
+
+/// Does the same with an array of `size` elements, part by part. Some ranks may have it on a device. If one of these
+/// fails, all ranks throw at the end, because until then the others wait for this rank.
+void add_array_of_ranks(Communicator& communicator, std::size_t size, CompleteSums& array) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  std::exception_ptr failure;
+  const auto unless_failed = [&](const auto& copy) {
+    try {
+      if (!failure) copy();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::int64_t> part;
+  for (std::size_t first = 0; first < size; first += at_once) {
+    part.resize(std::min(at_once, size - first));
+    unless_failed([&] { array.get(first, part); });
+    add_integers_of_ranks(communicator, part);
+    unless_failed([&] { array.set(first, part); });
+  }
+  propagate_failure(communicator, failure);
 }
 
 /// Gathers the work of all ranks, and sums the energies and the kinds of workers over ranks. Both are zero in this rank
@@ -138,8 +162,16 @@ void add_outcomes(TaskRun& run, double seconds) {
   }
   for (WorkerKind& kind : run.outcome.kinds) kind = static_cast<WorkerKind>(static_cast<int>(*number++));
   run_collectively(&communicator, [&] { complete_sums(run); });
-  run.outcome.sums = run.sums.take();
-  for (auto& sum : run.outcome.sums) add_integers_of_ranks(communicator, sum);
+  for (std::size_t n = 0; n < run.outcome.sums.size(); ++n) {
+    const std::size_t size = run.results.sums[n].size;
+    if (n == 0 && run.outcome.first_sum != nullptr) {
+      add_array_of_ranks(communicator, size, *run.outcome.first_sum);
+      continue;
+    }
+    HostSums on_host(std::move(run.outcome.sums[n]));
+    add_array_of_ranks(communicator, size, on_host);
+    run.outcome.sums[n] = on_host.take();
+  }
 }
 
 /// Sets finished[task] for each task that any rank has done. Collective.

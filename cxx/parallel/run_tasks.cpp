@@ -84,7 +84,6 @@ RunOutcome run_tasks(const Plan& plan, const Executor* executor, const ResultSha
     run.mine.computed = true;
     run_alone(run, finished);
     complete_sums(run);
-    run.outcome.sums = run.sums.take();
     run.mine.seconds_idle = std::max(0.0, wall_seconds() - start - run.mine.seconds_busy);
     run.outcome.ranks = {run.mine};
     if (!run.warning.empty()) run.outcome.warnings = {run.warning};

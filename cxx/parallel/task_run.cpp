@@ -10,6 +10,7 @@
 #include "cxx/base/error.hpp"
 #include "cxx/base/share_among_threads.hpp"
 #include "cxx/base/threads.hpp"
+#include "cxx/plan/complete_sums.hpp"
 
 namespace trifuse {
 
@@ -251,7 +252,7 @@ bool work_on_all_threads(TaskRun& run) {
   // Workers of GPUs leave cores idle. One of these gets the memory to which their sums are moved later. It begins after
   // the first batch: until then workers get memory, and one would wait for the other.
   constexpr std::size_t fetch = 1;
-  on_new_threads(run.executor->keeps_sums() ? 2 : 1, [&](std::size_t n) {
+  on_new_threads(run.executor->keeps_sums() && run.stored ? 2 : 1, [&](std::size_t n) {
     if (n != fetch) return on_threads(run.threads, worker);
     {
       std::unique_lock lock(run.queue_mutex);
@@ -272,8 +273,13 @@ void store_sums(TaskRun& run) {
 }
 
 void complete_sums(TaskRun& run) {
-  if (run.executor != nullptr) run.executor->move_sums_to(run.sums);
+  std::shared_ptr<CompleteSums>& first = run.outcome.first_sum;
+  if (run.executor != nullptr) {
+    if (!run.stored && run.sums.arrays() > 0) first = run.executor->keep_first_sum(run.sums);
+    if (first == nullptr) run.executor->move_sums_to(run.sums);
+  }
   if (run.stored) run.stored->add_absent(run.sums);
+  run.outcome.sums = run.sums.take(first == nullptr);
 }
 
 void set_executor(TaskRun& run, const Executor* executor) {

@@ -102,7 +102,8 @@ void warn_of_device(TaskRun& run, const std::string& why);
 /// Stores the sums of this process if there is a journal. No worker may execute a batch meanwhile.
 void store_sums(TaskRun& run);
 
-/// Adds to the sums of the run what the devices of this process have summed, and the stored sums of absent ranks.
+/// Sets the sums of the outcome: with what the devices of this process have summed, and the stored sums of absent
+/// ranks.
 void complete_sums(TaskRun& run);
 
 /// Executes all tasks that are not finished[task] together with the other ranks. Collective.

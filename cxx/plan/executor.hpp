@@ -9,7 +9,8 @@
 #include "cxx/triples/task.hpp"
 
 namespace trifuse {
-class TaskSums;  // task_sums.hpp; not a part of the interface
+class CompleteSums;  // complete_sums.hpp; not a part of the interface, as the next one
+class TaskSums;      // task_sums.hpp
 }
 
 #pragma GCC visibility push(default)
@@ -55,6 +56,9 @@ class Executor {
   /// No worker may execute tasks meanwhile. Called after the last task of a run, and before the sums of a run with a
   /// journal are stored.
   virtual void move_sums_to([[maybe_unused]] TaskSums& sums) const {}
+  /// Does the same after the last task of a run, but leaves the first array, which may be large, where it is. Returns
+  /// this array, which may outlive the executor; null, and then nothing has been done, if the array cannot stay there.
+  virtual std::shared_ptr<CompleteSums> keep_first_sum([[maybe_unused]] TaskSums& sums) const { return nullptr; }
   /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.
   virtual std::shared_ptr<const DeviceReport> device_report() const { return nullptr; }
 };

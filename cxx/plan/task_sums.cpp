@@ -32,16 +32,29 @@ void add_rounded(const double* values, std::size_t count, double scale, std::int
 }
 
 TaskSums::TaskSums(std::span<const SummedArray> arrays)
-    : locks_(arrays.empty() ? nullptr : std::make_unique<std::mutex[]>(locks)) {
+    : sums_(arrays.size()),
+      has_memory_(std::make_unique<std::once_flag[]>(arrays.size())),
+      locks_(arrays.empty() ? nullptr : std::make_unique<std::mutex[]>(locks)) {
   for (const SummedArray& array : arrays) {
     scale_.push_back(least_unit / array.unit);
-    sums_.emplace_back(array.size);
+    sizes_.push_back(array.size);
   }
+}
+
+ZeroedVector<std::int64_t>& TaskSums::memory_of(std::size_t array) const {
+  std::call_once(has_memory_[array], [&] { sums_[array] = ZeroedVector<std::int64_t>(sizes_[array]); });
+  return sums_[array];
+}
+
+std::vector<ZeroedVector<std::int64_t>> TaskSums::take(bool first) {
+  for (std::size_t array = first ? 0 : 1; array < sums_.size(); ++array) memory_of(array);
+  return std::move(sums_);
 }
 
 void TaskSums::fetch_memory(const std::atomic<bool>& stop) {
   constexpr std::size_t part = std::size_t{1} << 20;  // elements; other changes of the memory map wait for one part
-  for (ZeroedVector<std::int64_t>& array : sums_) {
+  for (std::size_t n = 0; n < arrays(); ++n) {
+    ZeroedVector<std::int64_t>& array = memory_of(n);
     for (std::size_t first = 0; first < array.size() && !stop; first += part)
       fetch_pages(array.data() + first, std::min(part, array.size() - first) * sizeof(std::int64_t));
   }
@@ -49,10 +62,11 @@ void TaskSums::fetch_memory(const std::atomic<bool>& stop) {
 
 template <typename Use>
 void TaskSums::with_locks(std::size_t array, std::size_t first, std::size_t count, Use use) {
+  std::int64_t* const elements = memory_of(array).data();
   for (std::size_t at = first; at < first + count;) {
     const std::size_t block = at / elements_of_lock, end = std::min(first + count, (block + 1) * elements_of_lock);
     const std::lock_guard lock(locks_[(block + 31 * array) % locks]);
-    use(sums_[array].data() + at, at - first, end - at);
+    use(elements + at, at - first, end - at);
     at = end;
   }
 }

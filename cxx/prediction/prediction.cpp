@@ -298,7 +298,8 @@ GpuMemory gpu_memory(const Plan& plan, const Problem& problem, const Inspection&
   memory.scratch = static_cast<double>(budget - panels - slabs);
   memory.all_panels = inspection.all_bytes_on_device();
   memory.panels = static_cast<double>(std::max<std::int64_t>(0, gpu::cache_bytes(panels, demand)));
-  memory.peak = memory.scratch + memory.slabs + memory.panels + static_cast<double>(part.sums);
+  memory.sums = static_cast<double>(part.sums);
+  memory.peak = memory.scratch + memory.slabs + memory.panels + memory.sums;
   memory.launch = static_cast<double>(gpu::launch_limit(panels));
   memory.task_bound = static_cast<double>(demand.largest_task);
   memory.working_set = inspection.largest_task_bytes();
@@ -344,7 +345,9 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.factor_check_bytes = factors.check_bytes;
-  prediction.sum_bytes = static_cast<double>(derivative_sum_bytes(problem, plan.tiles));
+  // Ranks without a GPU have their sums on the host, and so would those with a journal.
+  prediction.sum_bytes =
+      job.gpus >= prediction.job.ranks ? 0.0 : static_cast<double>(derivative_sum_bytes(problem, plan.tiles));
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);
   // Panels that CPU cores make from factors.
   const double made =

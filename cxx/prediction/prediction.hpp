@@ -40,6 +40,7 @@ struct GpuMemory {
   double all_panels = 0.0;   ///< size of all panels of the plan
   double working_set = 0.0;  ///< size of the panels of the largest task
   double task_bound = 0.0;   ///< upper bound of `working_set`; if `launch` is less, a run cuts tiles further
+  double sums = 0.0;         ///< memory for sums of derivatives
   double peak = 0.0;         ///< memory that the run uses
   double read_ahead = 0.0;   ///< `panels` minus `working_set`, at least 0
 };
@@ -57,7 +58,7 @@ struct Prediction {
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
   double factor_check_bytes = 0.0;  ///< factors in the memory of each rank while the input is checked
   double fetched_bytes = 0.0;       ///< panels of other ranks that each rank keeps, at most
-  double sum_bytes = 0.0;           ///< sums of derivatives, in each rank and on each GPU; 0: no derivatives
+  double sum_bytes = 0.0;           ///< sums of derivatives in each rank; 0: no derivatives, or the sums stay on GPUs
   /// Peak memory of each rank that stores operands, bytes: the operands, panels of other ranks, the factors or the
   /// panels that CPU cores make from them, the sums of derivatives, and the process itself.
   double peak_bytes = 0.0;

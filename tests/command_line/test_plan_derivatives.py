@@ -13,22 +13,26 @@ LARGE = ("--occupied", 20, "--virtual", 200)
 
 class DerivativesTest(PlanTest):
     def test_sums_take_memory(self):
-        for gpus in (0, 1):
-            energy, text = self.plan(*SIZES, "--gpus", gpus)
+        # A number for each operand, each orbital and each element [hole, particle] over all orbitals.
+        sums = self.plan(*SIZES, "--gpus", 0)[0]["prediction"]["memory"]["rank_bytes"] + 8 * (22 + 1 + 22**2)
+        # A rank without a GPU has the sums on the host.
+        for gpus, ranks in (0, 1), (1, 1), (1, 2):
+            energy, text = self.plan(*SIZES, "--gpus", gpus, "--ranks", ranks)
             self.assertNotIn("derivatives", text)
             self.assertEqual(energy["prediction"]["memory"]["sum_rank_bytes"], 0)
-            whole, text = self.plan(*SIZES, "--gpus", gpus, "--derivatives-of", "all")
-            self.assertIn("of sums of derivatives", text)
-            sums = whole["prediction"]["memory"]["sum_rank_bytes"]
-            # A number for each operand, each orbital and each element [hole, particle] over all orbitals.
-            self.assertEqual(sums, energy["prediction"]["memory"]["rank_bytes"] + 8 * (22 + 1 + 22**2))
-            more = [each["prediction"]["memory"]["peak_rank_bytes"] for each in (energy, whole)]
-            self.assertEqual(more[1] - more[0], sums)
-            budgets, peaks = ([each["prediction"]["memory"]["gpu"][of] for each in (energy, whole)] for of in ("budget", "peak"))
+            whole, text = self.plan(*SIZES, "--gpus", gpus, "--ranks", ranks, "--derivatives-of", "all")
+            before, memory = (each["prediction"]["memory"] for each in (energy, whole))
+            on_host = sums if ranks > gpus else 0
+            self.assertEqual(memory["sum_rank_bytes"], on_host)
+            self.assertEqual("of sums of derivatives" in text, on_host > 0)
+            self.assertEqual(memory["peak_rank_bytes"] - before["peak_rank_bytes"], on_host)
+            self.assertEqual("for sums of derivatives" in text, gpus > 0)
+            budgets, peaks = ([each["gpu"][of] for each in (before, memory)] for of in ("budget", "peak"))
             # A GPU also has integers by vvoo blocks, and some room for smaller tiles.
             self.assertGreater(budgets[0] - budgets[1], 1.1 * sums - 1)
             self.assertLess(budgets[0] - budgets[1], 2 * sums)
             self.assertGreater(peaks[1] - peaks[0], sums)
+            self.assertGreater(memory["gpu"]["sums"], 1.1 * sums - 1)
         whole, part = (self.plan(*SIZES, "--gpus", 0, "--derivatives-of", of)[0]["prediction"] for of in ("all", "t"))
         # Amplitudes alone take t2, twice, in rows of multiples of eight numbers, and the products of t1.
         self.assertLess(part["memory"]["sum_rank_bytes"], 0.8 * whole["memory"]["sum_rank_bytes"])

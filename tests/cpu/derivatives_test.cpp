@@ -218,7 +218,7 @@ std::vector<double> by_amplitudes(const Problem& problem, const TileSpace& panel
   std::vector<double> all;
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
     if (use.tensor != TensorKind::t2) continue;
-    for_each_block(layout, use, sums[DerivativeSums::operands],
+    for_each_block(layout, use, HostSums(sums[DerivativeSums::operands]),
                    [&](const PanelBlocks::BlockTiles&, std::span<const double> block) {
                      all.insert(all.end(), block.begin(), block.end());
                    });
@@ -256,7 +256,9 @@ TEST(SumsOfDerivatives, MayAddUpToMoreThanAnInteger) {
   const WithDirections x(closed_shell(5, 8), SpinFormulation::spin_adapted, false, ccsd_t);
   const PanelLayout layout = layout_of_derivatives(x.owned.problem, cpu_panel_tiles(x.plan.tiles, CpuTiles{2, 3}));
   constexpr std::int64_t large = std::int64_t{1} << 62;
-  const std::vector<std::int64_t> sums(static_cast<std::size_t>(layout.doubles()), large);
+  ZeroedVector<std::int64_t> large_sums(static_cast<std::size_t>(layout.doubles()));
+  std::fill(large_sums.begin(), large_sums.end(), large);
+  const HostSums sums(std::move(large_sums));
   double largest = 0.0;
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(x.owned.problem)) {
     if (use.tensor != TensorKind::t2) continue;

@@ -91,6 +91,23 @@ TEST_F(DeviceLeasesTest, AStoppedRunDoesNotWaitAndBlocksNobody) {
   next.get();
 }
 
+TEST_F(DeviceLeasesTest, MemoryThatTheOnlyRunKeepsIsNotPromisedToOthers) {
+  const auto free = [&] { return leases_.free_bytes(0, [] { return 100; }); };
+  std::optional<Lease> only = now({{0, 60}});
+  EXPECT_TRUE(leases_.keep({0, 30}));
+  EXPECT_EQ(free(), 70);
+  std::optional<Lease> other = now({{0, 10}});
+  EXPECT_FALSE(leases_.keep({0, 5})) << "the other run has planned with this memory";
+  EXPECT_EQ(free(), 70);
+  std::future<Lease> third = later({{0, 5}});
+  EXPECT_TRUE(waits(third)) << "60 and 10 of 70 are leased";
+  EXPECT_FALSE(leases_.keep({1, 5})) << "a run waits, perhaps for this GPU";
+  only.reset();
+  third.get();
+  other.reset();
+  EXPECT_EQ(free(), 100) << "no run is left, so the GPU is asked";
+}
+
 TEST_F(DeviceLeasesTest, AMovedLeaseIsGivenBackOnce) {
   Lease first = now({{0, 100}});
   Lease second = std::move(first);

@@ -75,7 +75,7 @@ TEST(MadePanels, HaveDerivativesByTheirSlabs) {
     const PanelStore store(problem.of_factors, tiles);
     const PanelLayout layout = PanelLayout::of_whole_panels(problem.of_factors, tiles);
     std::mt19937 random(1);
-    std::vector<std::int64_t> sums(static_cast<std::size_t>(layout.doubles()));
+    ZeroedVector<std::int64_t> sums(static_cast<std::size_t>(layout.doubles()));
     for (std::int64_t& sum : sums) sum = std::uniform_int_distribution<std::int64_t>(-1000, 1000)(random);
     double of_panels = 0.0, magnitude = 0.0;
     layout.visit([&](const PanelKey& key, const PanelExtent& extent) {
@@ -94,10 +94,11 @@ TEST(MadePanels, HaveDerivativesByTheirSlabs) {
       }
     });
     double of_slabs = 0.0;
-    add_to_slabs(problem.of_factors, layout, sums, 1, [&](const PanelKey& slab, std::span<const double> derivatives) {
-      const Panel factors = store.acquire_stored(slab);
-      of_slabs += std::inner_product(derivatives.begin(), derivatives.end(), factors.data, 0.0);
-    });
+    add_to_slabs(problem.of_factors, layout, HostSums(std::move(sums)), 1,
+                 [&](const PanelKey& slab, std::span<const double> derivatives) {
+                   const Panel factors = store.acquire_stored(slab);
+                   of_slabs += std::inner_product(derivatives.begin(), derivatives.end(), factors.data, 0.0);
+                 });
     EXPECT_NEAR(of_slabs, 2.0 * of_panels, 1e-12 * magnitude);
     EXPECT_GT(magnitude, 0.0);
   });

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -205,6 +206,30 @@ TEST_P(TaskRun, AddsUpArrays) {
   ASSERT_EQ(outcome.sums.size(), 2u);
   EXPECT_EQ(outcome.sums[0], MadeUpExecutor::sum_of(plan, 3));
   EXPECT_EQ(outcome.sums[1], MadeUpExecutor::sum_of(plan, 1000));
+}
+
+TEST_P(TaskRun, LeavesALargeArrayWhereItIsUnlessItIsStored) {
+  const ResultShape shape(1, {{"large", 1000}, {"small", 3}});
+  MadeUpExecutor executor(energy_of);
+  executor.keep_sums(MadeUpExecutor::FirstSum::stays);
+  const RunOutcome outcome = run_tasks(plan, executor, shape, settings());
+  ASSERT_EQ(outcome.sums.size(), 2u);
+  EXPECT_TRUE(outcome.sums[0].empty());
+  EXPECT_EQ(outcome.sums[1], MadeUpExecutor::sum_of(plan, 3));
+  ASSERT_NE(outcome.first_sum, nullptr);
+  const CompleteSums::Piece whole[] = {{0, 0, {1, 1, 1, 1000}, {0, 0, 0, 1}, {0, 0, 0, 1}, 1.0}};
+  outcome.first_sum->read(whole, 1000, [&](std::span<const double> values) {
+    const auto expected = MadeUpExecutor::sum_of(plan, 1000);
+    EXPECT_TRUE(std::equal(values.begin(), values.end(), expected.begin(), expected.end(),
+                           [](double value, std::int64_t sum) { return value == static_cast<double>(sum); }));
+  });
+  const TemporaryFolder folder;
+  Journal journal((folder.path() / "journal").string(), key_of(plan, 1));
+  RunSettings chosen = settings();
+  chosen.journal = &journal;
+  const RunOutcome stored = run_tasks(plan, executor, shape, chosen);
+  EXPECT_EQ(stored.first_sum, nullptr);
+  EXPECT_EQ(stored.sums[0], MadeUpExecutor::sum_of(plan, 1000));
 }
 
 TEST_P(TaskRun, OfNoTasksIsDone) {

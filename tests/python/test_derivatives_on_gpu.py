@@ -7,6 +7,7 @@
 import re
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,10 @@ class DerivativesOnGpu(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 triples(arrays, progress=interrupt, **options)
             resumed, again = triples(arrays, **options), triples(arrays, **options)
+        # The sums stay on the GPU unless they are stored.
+        self.assertEqual(whole.to_dict()["memory"]["sum_bytes"], 0)
         for result in (resumed, again):
+            self.assertGreater(result.to_dict()["memory"]["sum_bytes"], 0)
             self.assertEqual(float(result), float(whole))
             for name, expected in whole.derivatives.items():
                 np.testing.assert_array_equal(result.derivatives[name], expected, err_msg=name)
@@ -112,6 +116,16 @@ class DerivativesOnGpu(unittest.TestCase):
         arrays = random_arrays({"": 13}, {"": 40}, size=0.02)
         for precision in ("double", "mixed"):
             expect_same_bits(arrays, *2 * ({"device": "cuda", "precision": precision},))
+
+    @unittest.skipUnless(HAS_GPU, "needs a GPU")
+    def test_the_same_bits_in_runs_at_the_same_time(self):
+        arrays = random_arrays({"": 13}, {"": 60}, size=0.01)
+        alone = triples(arrays, device="cuda")
+        with ThreadPoolExecutor(4) as threads:
+            for result in threads.map(lambda _: triples(arrays, device="cuda"), range(8)):
+                self.assertEqual(float(result), float(alone))
+                for name, expected in alone.derivatives.items():
+                    np.testing.assert_array_equal(result.derivatives[name], expected, err_msg=name)
 
     def test_mixed_precision_on_cores_is_refused(self):
         with self.assertRaisesRegex(trifuse.UsageError, "in mixed precision on CPU cores"):

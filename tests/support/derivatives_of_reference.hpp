@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "cxx/base/zeroed_vector.hpp"
 #include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/panel_adjoint.hpp"
+#include "cxx/plan/complete_sums.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/triples/reference_derivatives.hpp"
 
@@ -27,19 +29,17 @@ using ByOrbitals = std::map<std::array<std::int64_t, 4>, double>;
 
 /// Calls `visit(tiles, values)` with the derivatives by all blocks of a use, in the tiles of the layout.
 template <typename Visit>
-void for_each_block(const PanelLayout& layout, const PanelBlocks::Use& use, std::span<const std::int64_t> sums,
-                    Visit visit) {
+void for_each_block(const PanelLayout& layout, const PanelBlocks::Use& use, const CompleteSums& sums, Visit visit) {
   const PanelBlocks blocks(layout);
-  std::vector<double> values;
   for (const auto& tiles : blocks.list(use, layout.tiles())) {
-    sum_panels(blocks, use, blocks.shape_of(layout.tiles(), tiles), sums, values);
-    visit(tiles, std::span<const double>(values));
+    read_block(blocks, use, blocks.shape_of(layout.tiles(), tiles), sums,
+               [&](std::span<const double> values) { visit(tiles, values); });
   }
 }
 
 /// Returns the derivatives by the blocks of the source, the tensor and the spaces of a use.
 inline ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& like, const Problem& problem,
-                            std::span<const std::int64_t> sums) {
+                            const CompleteSums& sums) {
   ByOrbitals found;
   const TileSpace& space = layout.tiles();
   for (const PanelBlocks::Use& use : PanelBlocks(layout).uses(problem)) {
@@ -61,10 +61,17 @@ inline ByOrbitals by_blocks(const PanelLayout& layout, const PanelBlocks::Use& l
 /// Compares sums of derivatives with the reference evaluation, element by element.
 class AgainstTheReference {
  public:
-  /// `problem`, `layout`: must outlive this object. `layout`, `sums`: see DerivativeSums.
+  /// `problem`, `layout`: must outlive this object. `layout`, `sums`: see DerivativeSums. `operands`: the first sums,
+  /// if they are not in `sums`.
   AgainstTheReference(const Problem& problem, const Plan& plan, const PanelLayout& layout,
-                      std::vector<ZeroedVector<std::int64_t>> sums)
-      : problem_(problem), layout_(layout), sums_(std::move(sums)), reference_(problem, plan.tiles) {
+                      std::vector<ZeroedVector<std::int64_t>> sums,
+                      std::shared_ptr<const CompleteSums> operands = nullptr)
+      : problem_(problem),
+        layout_(layout),
+        sums_(std::move(sums)),
+        operands_(operands != nullptr ? std::move(operands)
+                                      : std::make_shared<HostSums>(sums_[DerivativeSums::operands])),
+        reference_(problem, plan.tiles) {
     for (const Task& task : plan.tasks) reference_.add(task);
   }
 
@@ -161,7 +168,7 @@ class AgainstTheReference {
       if (holes_first) return {y, x, w, z};
       return {w, z, y, x};
     };
-    const ByOrbitals found = by_blocks(layout_, use, problem_, sums_[DerivativeSums::operands]);
+    const ByOrbitals found = by_blocks(layout_, use, problem_, *operands_);
     EXPECT_FALSE(found.empty());
     const auto stored = [&](std::int64_t w, std::int64_t x, std::int64_t y, std::int64_t z) {
       const auto at = found.find({w, x, y, z});
@@ -183,6 +190,7 @@ class AgainstTheReference {
   const Problem& problem_;
   const PanelLayout& layout_;
   const std::vector<ZeroedVector<std::int64_t>> sums_;
+  const std::shared_ptr<const CompleteSums> operands_;
   ReferenceDerivatives reference_;
 };
 

@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "cxx/base/zeroed_vector.hpp"
+#include "cxx/plan/complete_sums.hpp"
 #include "cxx/plan/executor.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_results.hpp"
@@ -47,8 +49,13 @@ class MadeUpExecutor final : public Executor {
     return sum;
   }
 
+  /// What happens to the first array after the last task: it stays there if it may; it is lost later.
+  enum class FirstSum { moves, stays, is_lost };
   /// From now on tasks add to memory of this executor, as those of a GPU do, until move_sums_to().
-  void keep_sums() { keeps_sums_ = true; }
+  void keep_sums(FirstSum first_sum = FirstSum::moves) {
+    keeps_sums_ = true;
+    first_sum_ = first_sum;
+  }
 
   std::string name() const override { return "made-up"; }
   int workers() const override { return workers_; }
@@ -87,11 +94,36 @@ class MadeUpExecutor final : public Executor {
     add(kept_, sums);
     kept_.clear();
   }
+  std::shared_ptr<CompleteSums> keep_first_sum(TaskSums& sums) const override {
+    if (first_sum_ == FirstSum::moves) return nullptr;
+    const std::lock_guard lock(mutex_);
+    add(kept_, sums, 1);
+    ZeroedVector<std::int64_t> first(sums.size(0));
+    for (const Task& task : kept_) {
+      for (std::size_t n = 0; n < first.size(); ++n) first[n] += addend(task, n);
+    }
+    kept_.clear();
+    if (first_sum_ == FirstSum::is_lost) return std::make_shared<LostSums>();
+    return std::make_shared<HostSums>(std::move(first));
+  }
 
  private:
-  static void add(std::span<const Task> tasks, TaskSums& sums) {
+  /// The sums of a GPU that has failed.
+  class LostSums final : public CompleteSums {
+   public:
+    void read(std::span<const Piece>, std::size_t, const std::function<void(std::span<const double>)>&) const override {
+      fail();
+    }
+    void get(std::size_t, std::span<std::int64_t>) const override { fail(); }
+    void set(std::size_t, std::span<const std::int64_t>) override { fail(); }
+
+   private:
+    [[noreturn]] static void fail() { throw Error("The sums are lost."); }
+  };
+
+  static void add(std::span<const Task> tasks, TaskSums& sums, std::size_t first_array = 0) {
     for (const Task& task : tasks) {
-      for (std::size_t array = 0; array < sums.arrays(); ++array) {
+      for (std::size_t array = first_array; array < sums.arrays(); ++array) {
         std::vector<std::int64_t> addends(sums.size(array));
         for (std::size_t n = 0; n < addends.size(); ++n) addends[n] = addend(task, n);
         sums.add_integers(array, 0, addends);
@@ -103,6 +135,7 @@ class MadeUpExecutor final : public Executor {
   Operations operations_;
   int workers_ = 0;
   bool keeps_sums_ = false;
+  FirstSum first_sum_ = FirstSum::moves;
   mutable std::mutex mutex_;        ///< guards the next member
   mutable std::vector<Task> kept_;  ///< the tasks that have been executed since move_sums_to()
 };

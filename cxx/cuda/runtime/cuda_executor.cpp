@@ -14,6 +14,7 @@
 #include "cxx/cuda/runtime/cuda_worker.hpp"
 #include "cxx/cuda/runtime/current_device.hpp"
 #include "cxx/cuda/runtime/device_exchange.hpp"
+#include "cxx/cuda/runtime/device_sums.hpp"
 #include "cxx/cuda/runtime/devices.hpp"
 #include "cxx/cuda/runtime/self_test.hpp"
 #include "cxx/cuda/schedule/backward_program.hpp"
@@ -21,6 +22,7 @@
 #include "cxx/cuda/schedule/cta_tiles.hpp"
 #include "cxx/cuda/schedule/device_budget.hpp"
 #include "cxx/cuda/schedule/device_leases.hpp"
+#include "cxx/operands/derivative_sums.hpp"
 #include "cxx/plan/plan.hpp"
 #include "cxx/plan/task_order.hpp"
 #include "cxx/triples/precision.hpp"
@@ -141,6 +143,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
       }
     }
   }
+  std::shared_ptr<CompleteSums> keep_first_sum(TaskSums& sums) const override;
   int particle_group() const override {
     const OperandFormat& format = devices_.front().format();
     return gpu::particle_group(least_cache_, owned_, panel_demand(problem_, coarse_, format));
@@ -293,6 +296,28 @@ std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
   const Device& device = devices_[workers_made_++ % devices_.size()];
   return make_cuda_worker({problem_, coarse_, fine_, refined_, limit_, scratch_doubles(device), seed_bytes_, counts_},
                           device);
+}
+
+std::shared_ptr<CompleteSums> CudaExecutorOfDevices::keep_first_sum(TaskSums& sums) const {
+  static_assert(DerivativeSums::operands == 0);
+  const bool all_set_up =
+      std::all_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.derivatives != nullptr; });
+  if (!has_derivatives() || !all_set_up) return nullptr;
+  const std::int64_t integers = panels_->layout_of_sums().doubles();
+  const Device& keeper = devices_.front();
+  const auto bytes = integers * static_cast<std::int64_t>(sizeof(std::int64_t));
+  if (!device_leases().keep({keeper.number, bytes})) return nullptr;
+  try {
+    const auto take = [&](const Device& device) {
+      const CurrentDevice current(device.number);
+      return device.derivatives->take_operands(sums);
+    };
+    auto kept = std::make_shared<DeviceSums>(keeper.number, take(keeper));
+    for (std::size_t n = 1; n < devices_.size(); ++n) kept->add(take(devices_[n]).data(), devices_[n].number, integers);
+    return kept;
+  } catch (const DeviceError& error) {
+    throw_lost_derivatives(error);
+  }
 }
 
 std::vector<std::vector<std::size_t>> CudaExecutorOfDevices::batches(const Plan& plan,

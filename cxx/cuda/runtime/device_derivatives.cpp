@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cxx/base/error.hpp"
 #include "cxx/base/threads.hpp"
@@ -56,13 +57,16 @@ void throw_lost_derivatives(const DeviceError& error) {
   throw Error(fmt::format("{} What this GPU had added to the derivatives is lost; start the run again.", error.what()));
 }
 
-void DeviceDerivatives::move_to(TaskSums& sums) {
+void DeviceDerivatives::add_vvoo() {
   // Workers have waited for their work. To wait for the device would also wait for the memory that they return.
   const Stream stream;
   for (const VvooSums::Block& block : vvoo_sums_.blocks())
     launch_add_vvoo_sums(block.packing, vvoo_.data() + block.begin, operands_.data() + block.linear, stream);
   TRIFUSE_CUDA(cudaStreamSynchronize(stream));
   fill_with_zeros(vvoo_);
+}
+
+void DeviceDerivatives::move_small(TaskSums& sums) {
   const TileSpace& space = layout_.tiles();
   const std::int64_t orbitals = space.orbitals();
   // Three omega2 are subtracted from a denominator, one for each particle.
@@ -75,10 +79,21 @@ void DeviceDerivatives::move_to(TaskSums& sums) {
     of_omega2 += static_cast<std::uint64_t>(of_energies[static_cast<std::size_t>(p)]);
   const std::int64_t total[] = {static_cast<std::int64_t>(of_omega2)};
   sums.add_integers(DerivativeSums::omega2, 0, total);
-  move_array(operands_, layout_.doubles(), DerivativeSums::operands, sums);
   move_array(energies_, orbitals, DerivativeSums::energies, sums);
   for (std::size_t set = 0; set < layout_.sets(); ++set)
     move_array(ov_tensors_[set], orbitals * orbitals, DerivativeSums::ov_tensor(set), sums);
+}
+
+void DeviceDerivatives::move_to(TaskSums& sums) {
+  add_vvoo();
+  move_small(sums);
+  move_array(operands_, layout_.doubles(), DerivativeSums::operands, sums);
+}
+
+DeviceArray<unsigned long long> DeviceDerivatives::take_operands(TaskSums& sums) {
+  add_vvoo();
+  move_small(sums);
+  return std::move(operands_);
 }
 
 BackwardLaunch::BackwardLaunch(const DeviceDerivatives& sums, Precision precision, std::int64_t seed_bytes)

@@ -38,8 +38,15 @@ class DeviceDerivatives {
   const VvooSums& vvoo_sums() const { return vvoo_sums_; }
   /// Adds the sums to `sums` of the host and begins with zeros again. All work of the workers must be done.
   void move_to(TaskSums& sums);
+  /// Does the same, but returns those of the operands. No further task may add to them.
+  DeviceArray<unsigned long long> take_operands(TaskSums& sums);
 
  private:
+  /// Adds the integers of vvoo blocks to the operands.
+  void add_vvoo();
+  /// Moves all but the operands.
+  void move_small(TaskSums& sums);
+
   const PanelLayout& layout_;
   const VvooSums vvoo_sums_;
   DeviceArray<unsigned long long> operands_, vvoo_, energies_, ov_tensors_[max_disconnected_sets];

@@ -57,6 +57,14 @@ DeviceLeases::Lease DeviceLeases::lease(std::vector<Demand> demands, const std::
   return {*this, std::move(demands)};
 }
 
+bool DeviceLeases::keep(const Demand& demand) {
+  const std::lock_guard lock(mutex_);
+  Memory& memory = memory_[demand.device];
+  if (memory.runs > 1 || !waiting_.empty()) return false;
+  memory.free -= demand.bytes;
+  return true;
+}
+
 void DeviceLeases::give_back(const std::vector<Demand>& demands) {
   {
     const std::lock_guard lock(mutex_);

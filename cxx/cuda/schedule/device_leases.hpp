@@ -45,6 +45,11 @@ class DeviceLeases {
   /// `*stop` becomes true; `stop` may be null.
   Lease lease(std::vector<Demand> demands, const std::atomic<bool>* stop);
 
+  /// Says that the only run of a GPU keeps this memory beyond its lease, so that runs that ask for free_bytes()
+  /// meanwhile do not count on it. Returns false, and then changes nothing, if another run uses the GPU or waits for
+  /// it: such a run has planned with this memory.
+  bool keep(const Demand& demand);
+
  private:
   struct Memory {
     std::int64_t free = 0;    ///< bytes that are free while no run uses the GPU

@@ -11,6 +11,7 @@
 #include "tests/gpu/gpu_test_support.hpp"
 #include "tests/support/arrays_of_molecules.hpp"
 #include "tests/support/calculations.hpp"
+#include "tests/support/copied_derivatives.hpp"
 
 /// The current GPU of a thread is that of the calling program.
 namespace trifuse::testing {
@@ -48,7 +49,9 @@ TEST_F(CurrentGpu, IsThatOfTheCallerAfterEveryCall) {
         if (!kernels_with_seeds().empty()) options.derivatives = Derivatives::all;
         const Calculation calculation(arrays.source(), nullptr, options);
         EXPECT_EQ(current_device(), current);
-        calculation.run();
+        const CalculationResult result = calculation.run();
+        EXPECT_EQ(current_device(), current);
+        if (result.derivatives) arrays_of(*result.derivatives);  // they come from the GPU
         EXPECT_EQ(current_device(), current);
       }
     }

@@ -1,0 +1,70 @@
+#include "cxx/cuda/kernel/sum_pieces.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cxx/cuda/kernel/check.hpp"
+
+namespace trifuse::gpu {
+
+namespace {
+
+constexpr int piece_threads = 256;
+constexpr std::int64_t most_piece_blocks = 1056;  ///< so many fill a device
+
+/// The loop of a kernel over `count` elements: calls `body(n)` in its threads.
+template <typename Body>
+__device__ void for_elements(std::int64_t count, Body body) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < count; n += stride) body(n);
+}
+
+__host__ __device__ std::int64_t elements(const SumPiece& piece) {
+  return piece.extent[0] * piece.extent[1] * piece.extent[2] * piece.extent[3];
+}
+
+__global__ void add_piece(const __grid_constant__ SumPiece piece) {
+  for_elements(elements(piece), [&](std::int64_t n) {
+    std::int64_t from = 0, to = 0;
+#pragma unroll
+    for (int d = 3; d >= 0; --d) {
+      const std::int64_t index = n % piece.extent[d];
+      n /= piece.extent[d];
+      from += index * piece.from[d];
+      to += index * piece.to[d];
+    }
+    piece.values[to] += piece.sign * static_cast<double>(static_cast<long long>(piece.sums[from]));
+  });
+}
+
+__global__ void add_integers(const unsigned long long* from, std::int64_t count, unsigned long long* to) {
+  for_elements(count, [&](std::int64_t n) { to[n] += from[n]; });
+}
+
+unsigned blocks_for(std::int64_t count) {
+  return static_cast<unsigned>(std::min((count + piece_threads - 1) / piece_threads, most_piece_blocks));
+}
+
+}
+
+void launch_add_piece(SumPiece piece, cudaStream_t stream) {
+  if (elements(piece) == 0) return;
+  // Neighbouring threads read neighbouring sums. The values of a piece are few and stay in the cache.
+  for (int d = 0; d < 3; ++d) {
+    if (piece.extent[d] == 1 || (piece.extent[3] > 1 && piece.from[d] >= piece.from[3])) continue;
+    std::swap(piece.extent[d], piece.extent[3]);
+    std::swap(piece.from[d], piece.from[3]);
+    std::swap(piece.to[d], piece.to[3]);
+  }
+  add_piece<<<blocks_for(elements(piece)), piece_threads, 0, stream>>>(piece);
+  TRIFUSE_CUDA(cudaGetLastError());
+}
+
+void launch_add_integers(const unsigned long long* from, std::int64_t count, unsigned long long* to,
+                         cudaStream_t stream) {
+  if (count == 0) return;
+  add_integers<<<blocks_for(count), piece_threads, 0, stream>>>(from, count, to);
+  TRIFUSE_CUDA(cudaGetLastError());
+}
+
+}

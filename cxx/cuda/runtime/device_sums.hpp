@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "cxx/base/spares.hpp"
+#include "cxx/cuda/runtime/device_memory.hpp"
+#include "cxx/plan/complete_sums.hpp"
+
+namespace trifuse::gpu {
+
+/// Sums that stay on a GPU until the host has read what it needs.
+class DeviceSums final : public CompleteSums {
+ public:
+  /// `device`: number of the GPU. `sums`: its memory.
+  DeviceSums(int device, DeviceArray<unsigned long long> sums) : device_(device), sums_(std::move(sums)) {}
+  /// Adds `count` integers of another GPU to the first ones. `from`: memory of GPU `device`.
+  void add(const unsigned long long* from, int device, std::int64_t count);
+  void read(std::span<const Piece> pieces, std::size_t size,
+            const std::function<void(std::span<const double>)>& use) const override;
+  void get(std::size_t first, std::span<std::int64_t> elements) const override;
+  void set(std::size_t first, std::span<const std::int64_t> elements) override;
+
+ private:
+  /// What a thread needs to read.
+  struct Reader {
+    Stream stream;
+    DeviceArray<double> values;
+    PinnedArray<double> on_host;
+  };
+
+  /// Calls `copy` on the GPU.
+  template <typename Copy>
+  void copy(Copy copy) const;
+
+  const int device_;
+  const DeviceArray<unsigned long long> sums_;
+  mutable Spares<Reader> readers_;
+};
+
+}
