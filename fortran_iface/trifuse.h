@@ -264,8 +264,8 @@ void trifuse_set_precision(trifuse_status* status, trifuse_calculation calculati
  * trifuse_set_precision with TRIFUSE_PRECISION_MIXED before; TRIFUSE_PRECISION_DOUBLE removes the target. */
 void trifuse_set_target_error(trifuse_status* status, trifuse_calculation calculation, double target_error);
 /* Sets the device, one of trifuse_device. TRIFUSE_DEVICE_AUTO, the default: GPUs if CUDA sees a supported one and the
- * tasks are large enough, else CPU cores; if trifuse_set_gpus was called before, only these GPUs.
- * TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none.
+ * tasks are large enough, else CPU cores. TRIFUSE_DEVICE_CUDA: all supported GPUs; fails if there is none. If
+ * trifuse_set_gpus was called before, both take only these GPUs. TRIFUSE_DEVICE_CPU: forgets them.
  *
  * With TRIFUSE_DEVICE_CUDA, a GPU that fails before the first task is an error. With TRIFUSE_DEVICE_AUTO, and after the
  * first task, CPU cores take over the work of a failed GPU. */

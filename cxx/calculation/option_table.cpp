@@ -102,7 +102,8 @@ void set_device(CalculationOptions& options, const OptionValue& value) {
   options.choose_executor = value.numbers.front() == 0.0;
   options.devices_required = value.numbers.front() == 2.0;
   options.executor = options.devices_required ? ExecutorKind::cuda : ExecutorKind::cpu;
-  if (!options.choose_executor) options.devices.clear();
+  // GPUs that were named before stay the ones to use.
+  if (options.executor == ExecutorKind::cpu && !options.choose_executor) options.devices.clear();
 }
 
 /// Named GPUs imply that GPUs compute.

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cxx/base/error.hpp"
 #include "cxx/calculation/option_table.hpp"
@@ -105,6 +106,25 @@ TEST(OptionDoors, C) {
   expect_status(open.status, TRIFUSE_BAD_USAGE, "is null");
   trifuse_set_option(&open.status, open.calculation, "tile_size", nullptr);
   expect_status(open.status, TRIFUSE_BAD_USAGE, "is null");
+}
+
+// One door sets the device first, another one the GPUs.
+TEST(OptionDoors, NamedGpusStayWithAnyDeviceThatHasGpus) {
+  const CalculationOption &device = *find_option(Door::library, "device"), &gpus = *find_option(Door::library, "gpus");
+  for (const std::string name : {"auto", "cuda"}) {
+    for (const bool device_last : {false, true}) {
+      CalculationOptions options;
+      if (!device_last) device.set_text(options, name, "device");
+      gpus.set_text(options, "1", "gpus");
+      if (device_last) device.set_text(options, name, "device");
+      EXPECT_EQ(options.devices, std::vector<int>{1}) << name << ' ' << device_last;
+      EXPECT_EQ(options.choose_executor, device_last && name == "auto");
+    }
+  }
+  CalculationOptions options;
+  gpus.set_text(options, "1", "gpus");
+  device.set_text(options, "cpu", "device");
+  EXPECT_TRUE(options.devices.empty());
 }
 
 TEST(OptionDoors, Nwchem) {

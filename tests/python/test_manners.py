@@ -123,6 +123,10 @@ class Options(unittest.TestCase):
                 with self.assertRaisesRegex(trifuse.UsageError, r'^gpus is .* must be a list .*; device="cuda" takes'):
                     call(**{**pair(), "gpus": wrong})
 
+    def test_gpus_of_cores_are_refused(self):
+        with self.assertRaisesRegex(trifuse.UsageError, '^gpus names GPUs, but device="cpu" uses none; leave one of them out'):
+            trifuse.triples(**pair(), device="cpu", gpus=[0])
+
     def test_memory_has_units_everywhere(self):
         self.assertEqual([byte_count("memory", each) for each in (5, "8GiB", "1.5 G", "2 MB")], [5, 8 << 30, 3 << 29, 2000000])
         for wrong in ("8 gigabytes", "8", "GiB", "1.2.3G", "9" * 400 + "G", 1.5, [1]):

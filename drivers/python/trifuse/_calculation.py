@@ -175,6 +175,8 @@ def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
 
 
 def _set(library: _library.Library, calculation: int, options: Options) -> None:
+    if options.get("gpus") is not None and options.get("device") == "cpu":
+        raise UsageError('gpus names GPUs, but device="cpu" uses none; leave one of them out.')
     # The library checks all options after each one. A target error needs mixed precision, and GPUs imply cuda, unless the
     # caller names a device.
     for name in sorted(options, key=lambda name: (name == "device") - (name == "precision")):

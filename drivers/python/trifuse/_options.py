@@ -34,7 +34,7 @@ class Options(TypedDict, total=False):
     omega2
         One value or several values, hartree. One run computes all of them.
     device, gpus
-        auto, cpu or cuda; a list of numbers of GPUs, for example [0, 1], which implies cuda unless a device is named, too.
+        auto, cpu or cuda; a list of the numbers of the GPUs to use, for example [0, 1], which implies cuda unless device is auto.
         auto: GPUs for molecules that are large enough. cpu: no GPU.
     kernel
         Name of the kernel configuration of GPUs, for measurements. Default: the best for the GPU.
