@@ -20,7 +20,7 @@ void DeviceSums::copy(Copy copy) const {
 }
 
 void DeviceSums::add(const unsigned long long* from, int device, std::int64_t count) {
-  constexpr std::int64_t part = std::int64_t{8} << 20;  // 64 MiB
+  constexpr std::int64_t part = std::int64_t{2} << 20;  // 16 MiB
   const CurrentDevice current(device_);
   const Stream stream;
   const DeviceArray<unsigned long long> received(static_cast<std::size_t>(std::min(part, count)));
