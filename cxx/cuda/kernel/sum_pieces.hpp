@@ -2,7 +2,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <cstdint>
 
 /// Integers of sums that stay on a GPU: what the host reads of them, and the sums of several GPUs. All memory is on the

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -27,12 +28,12 @@ class DeviceSums final : public CompleteSums {
  private:
   /// What a thread needs to read.
   struct Reader {
-    Stream stream;
+    std::optional<Stream> stream;  ///< absent before the first use
     DeviceArray<double> values;
     PinnedArray<double> on_host;
   };
 
-  /// Calls `copy` on the GPU.
+  /// Calls `copy`, which reads or writes the sums, with the GPU as the current one.
   template <typename Copy>
   void copy(Copy copy) const;
 
