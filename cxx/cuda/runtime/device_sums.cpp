@@ -46,25 +46,26 @@ void DeviceSums::set(std::size_t first, std::span<const std::int64_t> elements) 
 void DeviceSums::read(std::span<const Piece> pieces, std::size_t size,
                       const std::function<void(std::span<const double>)>& use) const {
   if (size == 0) return use({});
+  const CurrentDevice current(device_);
   const auto reader = readers_.take();
-  copy([&] {
-    if (!reader->stream) reader->stream.emplace();
+  try {
     reader->values.reserve(size);
     reader->on_host.reserve(size);
-    const cudaStream_t stream = *reader->stream;
     double* const values = reader->values.data();
-    TRIFUSE_CUDA(cudaMemsetAsync(values, 0, size * sizeof(double), stream));
+    TRIFUSE_CUDA(cudaMemsetAsync(values, 0, size * sizeof(double), reader->stream));
     for (const Piece& piece : pieces) {
       SumPiece on_device{sums_.data() + piece.begin_from, values + piece.begin_to, {}, {}, {}, piece.sign};
       std::copy(piece.extent.begin(), piece.extent.end(), on_device.extent);
       std::copy(piece.from.begin(), piece.from.end(), on_device.from);
       std::copy(piece.to.begin(), piece.to.end(), on_device.to);
-      launch_add_piece(on_device, stream);
+      launch_add_piece(on_device, reader->stream);
     }
     TRIFUSE_CUDA(
-        cudaMemcpyAsync(reader->on_host.data(), values, size * sizeof(double), cudaMemcpyDeviceToHost, stream));
-    TRIFUSE_CUDA(cudaStreamSynchronize(stream));
-  });
+        cudaMemcpyAsync(reader->on_host.data(), values, size * sizeof(double), cudaMemcpyDeviceToHost, reader->stream));
+    TRIFUSE_CUDA(cudaStreamSynchronize(reader->stream));
+  } catch (const DeviceError& error) {
+    throw_lost_derivatives(error);
+  }
   use({reader->on_host.data(), size});
 }
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -28,12 +27,12 @@ class DeviceSums final : public CompleteSums {
  private:
   /// What a thread needs to read.
   struct Reader {
-    std::optional<Stream> stream;  ///< absent before the first use
+    Stream stream;
     DeviceArray<double> values;
     PinnedArray<double> on_host;
   };
 
-  /// Calls `copy`, which reads or writes the sums, with the GPU as the current one.
+  /// Calls `copy` on the GPU.
   template <typename Copy>
   void copy(Copy copy) const;
 
