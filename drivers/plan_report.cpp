@@ -59,7 +59,8 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
         fmt::format("             rank: up to {} for copies of panels of other ranks\n", format_bytes(p.fetched_bytes));
   }
   if (p.sum_bytes > 0.0) {
-    text += fmt::format("             rank: {} of sums of derivatives\n", format_bytes(p.sum_bytes));
+    text += fmt::format("             {}: {} of sums of derivatives\n", p.job.gpus > 0 ? "rank without a GPU" : "rank",
+                        format_bytes(p.sum_bytes));
   }
   if (p.factor_bytes > 0.0) {
     text += fmt::format("             node: {} of factors of the input while operands are read; each rank has {}\n",
@@ -75,7 +76,7 @@ std::string describe_memory(const Prediction& p, const MachineModel& machine) {
                       format_bytes(gpu.budget), format_bytes(gpu.scratch), gpu.workers, format_bytes(gpu.working_set));
   text += fmt::format("             {} prefetched and cached panels; all panels together have {}\n",
                       format_bytes(gpu.read_ahead), format_bytes(gpu.all_panels));
-  if (gpu.sums > 0.0) text += fmt::format("             {} for sums of derivatives\n", format_bytes(gpu.sums));
+  if (gpu.sums > 0.0) text += fmt::format("             besides, {} for sums of derivatives\n", format_bytes(gpu.sums));
   if (gpu.all_slabs > 0.0) {
     text += fmt::format("             {} for slabs of factors, which make panels; all slabs together have {}\n",
                         format_bytes(gpu.slabs), format_bytes(gpu.all_slabs));

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -21,10 +24,7 @@ class Spares {
     Use(Spares& owner, std::unique_ptr<T> object) : owner_(owner), object_(std::move(object)) {}
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    ~Use() {
-      const std::lock_guard lock(owner_.mutex_);
-      owner_.idle_.push_back(std::move(object_));
-    }
+    ~Use() { owner_.give_back(std::move(object_)); }
     T* operator->() const { return object_.get(); }
     T& operator*() const { return *object_; }
 
@@ -33,21 +33,38 @@ class Spares {
     std::unique_ptr<T> object_;
   };
 
-  /// Returns an object that nobody uses: one that has been used before, or else T().
+  /// `most`: the largest number of objects.
+  explicit Spares(std::size_t most = std::numeric_limits<std::size_t>::max()) : most_(most) {}
+
+  /// Returns an object that nobody uses: one that has been used before, or else T(). Waits for one if all are in use
+  /// and there may be no more; so a thread that has an object must not take another one then.
   Use take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<T> object = std::move(idle_.back());
-        idle_.pop_back();
-        return {*this, std::move(object)};
-      }
+    std::unique_lock lock(mutex_);
+    given_back_.wait(lock, [&] { return !idle_.empty() || objects_ < most_; });
+    if (idle_.empty()) {
+      idle_.reserve(objects_ + 1);  // room for give_back(), which must not throw
+      auto object = std::make_unique<T>();
+      ++objects_;
+      return {*this, std::move(object)};
     }
-    return {*this, std::make_unique<T>()};
+    std::unique_ptr<T> object = std::move(idle_.back());
+    idle_.pop_back();
+    return {*this, std::move(object)};
   }
 
  private:
+  void give_back(std::unique_ptr<T> object) {
+    {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(std::move(object));
+    }
+    given_back_.notify_one();
+  }
+
+  const std::size_t most_;
   std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::size_t objects_ = 0;  ///< that have been made
   std::vector<std::unique_ptr<T>> idle_;
 };
 

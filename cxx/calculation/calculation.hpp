@@ -105,9 +105,11 @@ struct CalculationResult {
   std::vector<OperandTraffic> traffic;  ///< [rank] if ranks share the operands; else empty
   /// Number of journal tasks computed by a kind of worker that this run does not have.
   std::size_t tasks_from_other_kind = 0;
-  std::size_t tasks_in_double = 0;                      ///< number of tasks whose energies in double precision are used
-  std::vector<StratumReport> strata;                    ///< mixed precision: the strata of the sample; else empty
-  std::optional<SampleReport> sample;                   ///< mixed precision: how the sample was computed
+  std::size_t tasks_in_double = 0;     ///< number of tasks whose energies in double precision are used
+  std::vector<StratumReport> strata;   ///< mixed precision: the strata of the sample; else empty
+  std::optional<SampleReport> sample;  ///< mixed precision: how the sample was computed
+  /// Sums of derivatives of this process in memory of the host, and those that have stayed on its first GPU, bytes.
+  std::int64_t sum_bytes = 0, gpu_sum_bytes = 0;
   std::shared_ptr<const DerivativeArrays> derivatives;  ///< of the only energy; null without them
   /// Mixed precision with derivatives: the largest error of the sums of derivative times array, relative to the sum of
   /// magnitudes. The energies give these sums.

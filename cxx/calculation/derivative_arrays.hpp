@@ -11,8 +11,8 @@ namespace trifuse {
 
 /// The derivatives of E(T) by the arrays of an input. The run keeps sums, from which it makes an array when the caller
 /// asks for it, as a whole or slice by slice: so no memory is needed for arrays that the caller does not keep. After a
-/// run on GPUs the sums stay in memory of the first GPU as long as this object exists, unless a journal needs them on
-/// the host.
+/// run on GPUs the sums stay in the memory of its first GPU as long as this object exists. Exceptions are in
+/// drivers/docs/derivatives.md.
 ///
 /// dE = sum over all elements of derivative times change, for each change that has the symmetry of the array. The
 /// derivatives have this symmetry, too. They do not depend on the slices in which they are made. Thread-safe.
@@ -46,7 +46,8 @@ class DerivativeArrays {
   /// the array. Slices that begin and end anywhere are possible. If the symmetry of an array exchanges its first index
   /// with another one (t2, ovov and asym_ovov of a closed shell or of equal spins, asym_ovoo), its first slice makes
   /// the whole array, which is kept until slices of another such array are copied. Throws UsageError if there is no
-  /// such array or slice, or if `values` has another size, and Error if the GPU that has the sums fails.
+  /// such array or slice, or if `values` has another size, and SystemError if the GPU that has the sums fails, or has
+  /// no memory left.
   void copy(const std::string& name, std::int64_t first, std::int64_t count, std::span<double> values) const;
 
  protected:

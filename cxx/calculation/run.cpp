@@ -238,8 +238,10 @@ void Run::make_derivatives_of(RunOutcome& outcome, CalculationResult& result) {
   failed_executor_ = nullptr;
   panels_ = nullptr;
   run_collectively(communicator_, [&] {
+    const std::int64_t bytes = derivative_sum_bytes(state_.problem, layout_->tiles());
+    (outcome.first_array == nullptr ? result.sum_bytes : result.gpu_sum_bytes) = bytes;
     auto sums = std::move(outcome.sums);
-    std::shared_ptr<const CompleteSums> operands = std::move(outcome.first_sum);
+    std::shared_ptr<const CompleteSums> operands = std::move(outcome.first_array);
     if (!state_.options.wants_derivatives) return;  // frees the sums: another rank may need the memory
     if (operands == nullptr) operands = std::make_shared<HostSums>(std::move(sums[DerivativeSums::operands]));
     const CheckedDerivatives made =

@@ -12,6 +12,7 @@ namespace trifuse {
 
 void read_block(const PanelBlocks& blocks, const PanelBlocks::Use& use_of_block, const PanelBlocks::BlockShape& block,
                 const CompleteSums& sums, const std::function<void(std::span<const double>)>& use) {
+  // Elements go from the panel to the block, so `from` and `to` of the other direction change places.
   std::vector<CompleteSums::Piece> pieces;
   blocks.for_each_piece(block, use_of_block, [&](const PanelBlocks::Piece& piece) {
     pieces.push_back(

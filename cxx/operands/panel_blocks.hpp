@@ -14,7 +14,7 @@ namespace trifuse {
 
 /// Where the elements of blocks of t2 and v2 stand in the panels of a layout. The tiles of the blocks and the tiles of
 /// the panels may divide the same orbitals differently. PanelLoader copies elements from blocks to panels, and
-/// PanelAdjoint adds derivatives in the other direction.
+/// read_block() of panel_adjoint.hpp adds derivatives in the other direction.
 class PanelBlocks {
  public:
   using BlockTiles = std::array<int, 4>;
@@ -69,7 +69,7 @@ class PanelBlocks {
   /// together, in doubles; one block may exceed it. Passes on exceptions of the source.
   void read(const Use& use, std::span<const BlockTiles> blocks, std::int64_t max_buffered,
             const std::function<void(std::size_t n, std::span<const double> elements)>& take) const;
-  /// Calls `use` for all pieces of a block, or of a part of one.
+  /// Calls `visit` for all pieces of a block, or of a part of one.
   void for_each_piece(const BlockShape& block, const Use& use, const std::function<void(const Piece&)>& visit) const;
 
  private:

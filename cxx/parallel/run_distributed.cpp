@@ -82,12 +82,12 @@ void execute_chunks(TaskRun& run, RankAssignment& assignment) {
 
 /// Replaces the numbers by their sums over all ranks. Collective. A double is exact up to 2^53, so the halves of the
 /// numbers are added: the lower 32 bits, which are not negative, and the rest.
-void add_integers_of_ranks(Communicator& communicator, std::span<std::int64_t> numbers) {
+/// `halves`: scratch, two numbers for each.
+void add_integers_of_ranks(Communicator& communicator, std::span<std::int64_t> numbers, std::span<double> halves) {
   constexpr std::int64_t half = std::int64_t{1} << 32;
-  std::vector<double> halves;
-  for (const std::int64_t x : numbers) {
-    halves.push_back(static_cast<double>(x & (half - 1)));
-    halves.push_back(static_cast<double>(x >> 32));
+  for (std::size_t n = 0; n < numbers.size(); ++n) {
+    halves[2 * n] = static_cast<double>(numbers[n] & (half - 1));
+    halves[2 * n + 1] = static_cast<double>(numbers[n] >> 32);
   }
   communicator.allreduce_sum(halves);
   for (std::size_t n = 0; n < numbers.size(); ++n) {
@@ -107,11 +107,16 @@ void add_array_of_ranks(Communicator& communicator, std::size_t size, CompleteSu
       failure = std::current_exception();
     }
   };
-  std::vector<std::int64_t> part;
+  std::vector<std::int64_t> numbers;
+  std::vector<double> halves;
+  run_collectively(&communicator, [&] {
+    numbers.resize(std::min(at_once, size));
+    halves.resize(2 * numbers.size());
+  });
   for (std::size_t first = 0; first < size; first += at_once) {
-    part.resize(std::min(at_once, size - first));
+    const auto part = std::span(numbers).first(std::min(at_once, size - first));
     unless_failed([&] { array.get(first, part); });
-    add_integers_of_ranks(communicator, part);
+    add_integers_of_ranks(communicator, part, std::span(halves).first(2 * part.size()));
     unless_failed([&] { array.set(first, part); });
   }
   propagate_failure(communicator, failure);
@@ -164,8 +169,8 @@ void add_outcomes(TaskRun& run, double seconds) {
   run_collectively(&communicator, [&] { complete_sums(run); });
   for (std::size_t n = 0; n < run.outcome.sums.size(); ++n) {
     const std::size_t size = run.results.sums[n].size;
-    if (n == 0 && run.outcome.first_sum != nullptr) {
-      add_array_of_ranks(communicator, size, *run.outcome.first_sum);
+    if (n == 0 && run.outcome.first_array != nullptr) {
+      add_array_of_ranks(communicator, size, *run.outcome.first_array);
       continue;
     }
     HostSums on_host(std::move(run.outcome.sums[n]));

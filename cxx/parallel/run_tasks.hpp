@@ -52,7 +52,7 @@ struct RunSettings {
 struct RunOutcome {
   std::vector<TaskEnergy> energies;              ///< energies[task, omega2], hartree
   std::vector<ZeroedVector<std::int64_t>> sums;  ///< [array][element], see ResultShape; of all tasks
-  std::shared_ptr<CompleteSums> first_sum;       ///< sums[0] if it has stayed on a device, and is empty here; else null
+  std::shared_ptr<CompleteSums> first_array;     ///< sums[0] if it has stayed on a device, and is empty here; else null
   std::vector<WorkerKind> kinds;                 ///< kinds[task]: the kind of worker that computed it
   double operations = 0.0;                       ///< floating-point operations that all ranks executed in this run
   std::size_t from_journal = 0;                  ///< tasks whose energies came from the journal

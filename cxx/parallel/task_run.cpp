@@ -249,8 +249,8 @@ bool work_on_all_threads(TaskRun& run) {
       throw;
     }
   };
-  // Workers of GPUs leave cores idle. One of these gets the memory to which their sums are moved later. It begins after
-  // the first batch: until then workers get memory, and one would wait for the other.
+  // Workers of GPUs leave cores idle. If their sums will be stored, one of these gets the memory to which they move. It
+  // begins after the first batch: until then workers get memory, and one would wait for the other.
   constexpr std::size_t fetch = 1;
   on_new_threads(run.executor->keeps_sums() && run.stored ? 2 : 1, [&](std::size_t n) {
     if (n != fetch) return on_threads(run.threads, worker);
@@ -273,9 +273,9 @@ void store_sums(TaskRun& run) {
 }
 
 void complete_sums(TaskRun& run) {
-  std::shared_ptr<CompleteSums>& first = run.outcome.first_sum;
+  std::shared_ptr<CompleteSums>& first = run.outcome.first_array;
   if (run.executor != nullptr) {
-    if (!run.stored && run.sums.arrays() > 0) first = run.executor->keep_first_sum(run.sums);
+    if (!run.stored && run.sums.arrays() > 0) first = run.executor->keep_first_array(run.sums);
     if (first == nullptr) run.executor->move_sums_to(run.sums);
   }
   if (run.stored) run.stored->add_absent(run.sums);

@@ -10,8 +10,7 @@ namespace {
 /// Adds the elements of a piece. `sums`, `values`: its first element and its first value.
 void add(const CompleteSums::Piece& piece, const std::int64_t* sums, double* values) {
   const auto& [n0, n1, n2, n3] = piece.extent;
-  const auto& from = piece.from;
-  const auto& to = piece.to;
+  const auto &from = piece.step_in_sums, &to = piece.step_in_values;
   for (std::int64_t w = 0; w < n0; ++w)
     for (std::int64_t x = 0; x < n1; ++x)
       for (std::int64_t y = 0; y < n2; ++y) {
@@ -27,7 +26,8 @@ void HostSums::read(std::span<const Piece> pieces, std::size_t size,
                     const std::function<void(std::span<const double>)>& use) const {
   const auto values = values_.take();
   values->assign(size, 0.0);
-  for (const Piece& piece : pieces) add(piece, sums_.data() + piece.begin_from, values->data() + piece.begin_to);
+  for (const Piece& piece : pieces)
+    add(piece, sums_.data() + piece.first_in_sums, values->data() + piece.first_in_values);
   use(*values);
 }
 

@@ -18,11 +18,11 @@ namespace trifuse {
 /// functions.
 class CompleteSums {
  public:
-  /// Elements of the array, and the values to which they are added. Index d has extent[d] values; the distances of
-  /// neighbours are from[d] in the array and to[d] among the values.
+  /// A box of elements, and the values to which they are added. Index d has extent[d] values, whose elements are
+  /// step_in_sums[d] apart in the array; the values are step_in_values[d] apart.
   struct Piece {
-    std::int64_t begin_from, begin_to;  ///< first element, first value
-    std::array<std::int64_t, 4> extent, from, to;
+    std::int64_t first_in_sums, first_in_values;
+    std::array<std::int64_t, 4> extent, step_in_sums, step_in_values;
     double sign;
   };
 

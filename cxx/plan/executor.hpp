@@ -58,7 +58,7 @@ class Executor {
   virtual void move_sums_to([[maybe_unused]] TaskSums& sums) const {}
   /// Does the same after the last task of a run, but leaves the first array, which may be large, where it is. Returns
   /// this array, which may outlive the executor; null, and then nothing has been done, if the array cannot stay there.
-  virtual std::shared_ptr<CompleteSums> keep_first_sum([[maybe_unused]] TaskSums& sums) const { return nullptr; }
+  virtual std::shared_ptr<CompleteSums> keep_first_array([[maybe_unused]] TaskSums& sums) const { return nullptr; }
   /// Returns what the GPUs of this executor did so far; null if it computes on CPU cores.
   virtual std::shared_ptr<const DeviceReport> device_report() const { return nullptr; }
 };

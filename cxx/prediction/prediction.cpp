@@ -192,7 +192,7 @@ double peak_bytes(const Prediction& prediction, double made, double tasks, doubl
       prediction.operand_bytes + std::max(prediction.factor_bytes + exchanged, made + prediction.fetched_bytes);
   const double with_gpus = process_bytes_with_gpus + (prediction.factor_bytes > 0.0 ? factor_buffer_bytes : 0.0);
   return std::max(computing, prediction.factor_check_bytes + sums + exchanged) +
-         (job.gpus > 0 ? with_gpus : process_bytes) + bytes_per_task * tasks + prediction.sum_bytes;
+         (job.gpus > 0 ? with_gpus : process_bytes + prediction.sum_bytes) + bytes_per_task * tasks;
 }
 
 /// Writes a sentence if the panels of a task do not fit into the memory of a GPU. `what`: the task.
@@ -214,8 +214,9 @@ void find_obstacles(Prediction& prediction, int nodes, const MachineModel& machi
   }
   find_large_tasks(prediction.gpu, "", prediction);
   if (prediction.sample) find_large_tasks(prediction.sample->gpu, " of the sample in double precision", prediction);
-  const double ranks_on_node = std::ceil(static_cast<double>(prediction.job.ranks) / nodes);
-  const double of_ranks = prediction.node_factor_bytes + prediction.sum_bytes * ranks_on_node,
+  const double ranks_on_node = std::ceil(static_cast<double>(prediction.job.ranks) / nodes),
+               with_sums = ranks_on_node - std::min<double>(ranks_on_node, gpus_on_node(prediction.job, nodes));
+  const double of_ranks = prediction.node_factor_bytes + prediction.sum_bytes * with_sums,
                needed = prediction.node_bytes + of_ranks;
   if (needed > machine.node_memory) {
     // More nodes share the operands, but each rank has the factors of oo and ov, and the sums of derivatives.
@@ -345,7 +346,7 @@ Prediction predict(const Plan& plan, const Problem& problem, const Inspection& i
   prediction.factor_bytes = factors.bytes;
   prediction.node_factor_bytes = factors.bytes * ranks_on_node;
   prediction.factor_check_bytes = factors.check_bytes;
-  // Ranks without a GPU have their sums on the host, and so would those with a journal.
+  // Ranks with GPUs have their sums there, unless they have a journal.
   prediction.sum_bytes =
       job.gpus >= prediction.job.ranks ? 0.0 : static_cast<double>(derivative_sum_bytes(problem, plan.tiles));
   prediction.gpu = gpu_memory(plan, problem, inspection, machine, job.gpu_memory);

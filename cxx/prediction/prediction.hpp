@@ -58,7 +58,7 @@ struct Prediction {
   double factor_bytes = 0.0, node_factor_bytes = 0.0;
   double factor_check_bytes = 0.0;  ///< factors in the memory of each rank while the input is checked
   double fetched_bytes = 0.0;       ///< panels of other ranks that each rank keeps, at most
-  double sum_bytes = 0.0;           ///< sums of derivatives in each rank; 0: no derivatives, or the sums stay on GPUs
+  double sum_bytes = 0.0;           ///< sums of derivatives in each rank without a GPU; 0: no such rank or sums
   /// Peak memory of each rank that stores operands, bytes: the operands, panels of other ranks, the factors or the
   /// panels that CPU cores make from them, the sums of derivatives, and the process itself.
   double peak_bytes = 0.0;

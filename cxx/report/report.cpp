@@ -350,13 +350,10 @@ nlohmann::ordered_json json_report(const Calculation& calculation, const Calcula
                      {"journal_seconds", result.seconds_journal}, {"load_seconds", result.seconds_loading},
                      {"task_seconds", result.seconds_tasks},      {"whole_seconds", times.whole}};
   if (!result.energies.front().fragments.empty()) json["timings"]["fragment_seconds"] = times.fragments;
-  json["memory"] = {{"operand_bytes", calculation.memory().operands},
-                    {"rotated_bytes", calculation.memory().rotated},
-                    {"dressed_bytes", calculation.memory().dressed},
-                    {"sum_bytes", calculation.memory().sums},
-                    {"made_bytes", calculation.memory().made()},
-                    {"scratch_bytes", calculation.memory().scratch()},
-                    {"peak_bytes", result.peak_bytes}};
+  json["memory"] = {{"operand_bytes", calculation.memory().operands},  {"rotated_bytes", calculation.memory().rotated},
+                    {"dressed_bytes", calculation.memory().dressed},   {"sum_bytes", result.sum_bytes},
+                    {"gpu_sum_bytes", result.gpu_sum_bytes},           {"made_bytes", calculation.memory().made()},
+                    {"scratch_bytes", calculation.memory().scratch()}, {"peak_bytes", result.peak_bytes}};
   if (result.device_report)
     json["cuda"] = json_devices(calculation, *result.device_report, rate_without_sample(result));
   json["machine"] = json_machine();

@@ -101,11 +101,20 @@ TEST_F(DeviceLeasesTest, MemoryThatTheOnlyRunKeepsIsNotPromisedToOthers) {
   EXPECT_EQ(free(), 70);
   std::future<Lease> third = later({{0, 5}});
   EXPECT_TRUE(waits(third)) << "60 and 10 of 70 are leased";
-  EXPECT_FALSE(leases_.keep({1, 5})) << "a run waits, perhaps for this GPU";
   only.reset();
   third.get();
   other.reset();
   EXPECT_EQ(free(), 100) << "no run is left, so the GPU is asked";
+}
+
+TEST_F(DeviceLeasesTest, NoMemoryIsKeptWhileAnotherRunPlansWithIt) {
+  const Lease only = now({{0, 60}});
+  {
+    const DeviceLeases::Planning another(leases_);
+    EXPECT_FALSE(leases_.keep({0, 30}));
+    EXPECT_EQ(leases_.free_bytes(0, [] { return 100; }), 100);
+  }
+  EXPECT_TRUE(leases_.keep({0, 30}));
 }
 
 TEST_F(DeviceLeasesTest, AMovedLeaseIsGivenBackOnce) {

@@ -49,8 +49,8 @@ void expect_derivatives_of_the_reference(const SyntheticMolecule& molecule, cons
   // GPUs round the derivatives by orbital energies, and add them up for that by omega2. These roundings are
   // independent.
   const double omega2_unit = std::sqrt(static_cast<double>(layout.tiles().orbitals()));
-  EXPECT_NE(outcome.first_sum, nullptr) << "the sums by operands stay on the GPU";
-  AgainstTheReference(problem, plan, layout, std::move(outcome.sums), outcome.first_sum).expect_equal(omega2_unit);
+  EXPECT_NE(outcome.first_array, nullptr) << "the sums by operands stay on the GPU";
+  AgainstTheReference(problem, plan, layout, std::move(outcome.sums), outcome.first_array).expect_equal(omega2_unit);
 }
 
 class ReferenceDerivativesOnGpuOf : public SkippedWithoutHopper<::testing::TestWithParam<NamedMolecule>> {};

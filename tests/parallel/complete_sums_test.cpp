@@ -87,7 +87,7 @@ class SumsOfRanks : public ::testing::Test {
   Plan plan = make_plan(source->tiles(), SpinFormulation::spin_orbital);
 
   /// Runs with the first sums of rank n as of[n] says. Returns the failures. `then` gets the outcome of each rank.
-  std::vector<std::string> run(const std::array<MadeUpExecutor::FirstSum, 3>& of,
+  std::vector<std::string> run(const std::array<MadeUpExecutor::FirstArray, 3>& of,
                                const std::function<void(std::size_t, const RunOutcome&)>& then) {
     return testing::failures_of_ranks(3, [&](Communicator& communicator) {
       const auto rank = static_cast<std::size_t>(communicator.rank());
@@ -98,20 +98,20 @@ class SumsOfRanks : public ::testing::Test {
   }
 };
 
-using enum MadeUpExecutor::FirstSum;
+using enum MadeUpExecutor::FirstArray;
 
 TEST_F(SumsOfRanks, AreAddedUpWhereTheyAre) {
   const auto failures = run({stays, moves, stays}, [&](std::size_t rank, const RunOutcome& outcome) {
     EXPECT_EQ(outcome.sums[1], MadeUpExecutor::sum_of(plan, 3));
-    ASSERT_EQ(outcome.first_sum != nullptr, rank != 1);
+    ASSERT_EQ(outcome.first_array != nullptr, rank != 1);
     const ZeroedVector<std::int64_t> expected = MadeUpExecutor::sum_of(plan, size);
-    if (outcome.first_sum == nullptr) {
+    if (outcome.first_array == nullptr) {
       EXPECT_TRUE(outcome.sums[0] == expected);
       return;
     }
     EXPECT_TRUE(outcome.sums[0].empty());
     std::vector<std::int64_t> found(size);
-    outcome.first_sum->get(0, found);
+    outcome.first_array->get(0, found);
     EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
   });
   EXPECT_EQ(failures, std::vector<std::string>(3));

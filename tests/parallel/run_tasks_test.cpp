@@ -211,14 +211,14 @@ TEST_P(TaskRun, AddsUpArrays) {
 TEST_P(TaskRun, LeavesALargeArrayWhereItIsUnlessItIsStored) {
   const ResultShape shape(1, {{"large", 1000}, {"small", 3}});
   MadeUpExecutor executor(energy_of);
-  executor.keep_sums(MadeUpExecutor::FirstSum::stays);
+  executor.keep_sums(MadeUpExecutor::FirstArray::stays);
   const RunOutcome outcome = run_tasks(plan, executor, shape, settings());
   ASSERT_EQ(outcome.sums.size(), 2u);
   EXPECT_TRUE(outcome.sums[0].empty());
   EXPECT_EQ(outcome.sums[1], MadeUpExecutor::sum_of(plan, 3));
-  ASSERT_NE(outcome.first_sum, nullptr);
+  ASSERT_NE(outcome.first_array, nullptr);
   const CompleteSums::Piece whole[] = {{0, 0, {1, 1, 1, 1000}, {0, 0, 0, 1}, {0, 0, 0, 1}, 1.0}};
-  outcome.first_sum->read(whole, 1000, [&](std::span<const double> values) {
+  outcome.first_array->read(whole, 1000, [&](std::span<const double> values) {
     const auto expected = MadeUpExecutor::sum_of(plan, 1000);
     EXPECT_TRUE(std::equal(values.begin(), values.end(), expected.begin(), expected.end(),
                            [](double value, std::int64_t sum) { return value == static_cast<double>(sum); }));
@@ -228,7 +228,7 @@ TEST_P(TaskRun, LeavesALargeArrayWhereItIsUnlessItIsStored) {
   RunSettings chosen = settings();
   chosen.journal = &journal;
   const RunOutcome stored = run_tasks(plan, executor, shape, chosen);
-  EXPECT_EQ(stored.first_sum, nullptr);
+  EXPECT_EQ(stored.first_array, nullptr);
   EXPECT_EQ(stored.sums[0], MadeUpExecutor::sum_of(plan, 1000));
 }
 

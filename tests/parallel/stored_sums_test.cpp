@@ -40,7 +40,7 @@ class SumsBesideAJournal : public ::testing::Test {
       ++calls;
       return TaskEnergy{{1.0 * task.particles[0], 2.0}, {3.0, 1.0 / (1 + task.holes[0])}};
     });
-    if (keeps_sums) executor->keep_sums(MadeUpExecutor::FirstSum::stays);  // they move, because they are stored
+    if (keeps_sums) executor->keep_sums(MadeUpExecutor::FirstArray::stays);  // they move, because they are stored
     return executor;
   }
 

@@ -96,9 +96,12 @@ class DerivativesOnGpu(unittest.TestCase):
                 triples(arrays, progress=interrupt, **options)
             resumed, again = triples(arrays, **options), triples(arrays, **options)
         # The sums stay on the GPU unless they are stored.
+        sums = whole.to_dict()["memory"]["gpu_sum_bytes"]
+        self.assertGreater(sums, 0)
         self.assertEqual(whole.to_dict()["memory"]["sum_bytes"], 0)
         for result in (resumed, again):
-            self.assertGreater(result.to_dict()["memory"]["sum_bytes"], 0)
+            self.assertEqual(result.to_dict()["memory"]["gpu_sum_bytes"], 0)
+            self.assertEqual(result.to_dict()["memory"]["sum_bytes"], sums)
             self.assertEqual(float(result), float(whole))
             for name, expected in whole.derivatives.items():
                 np.testing.assert_array_equal(result.derivatives[name], expected, err_msg=name)

@@ -125,7 +125,7 @@ class Options(unittest.TestCase):
 
     def test_gpus_of_cores_are_refused(self):
         with self.assertRaisesRegex(trifuse.UsageError, '^gpus names GPUs, but device="cpu" uses none; leave one of them out'):
-            trifuse.triples(**pair(), device="cpu", gpus=[0])
+            trifuse.triples(**{**pair(), "device": "cpu", "gpus": [0]})
 
     def test_memory_has_units_everywhere(self):
         self.assertEqual([byte_count("memory", each) for each in (5, "8GiB", "1.5 G", "2 MB")], [5, 8 << 30, 3 << 29, 2000000])

@@ -6,6 +6,7 @@ import os
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -100,6 +101,16 @@ class ManyMolecules(unittest.TestCase):
             with self.subTest(workers=workers, molecules=molecules):
                 calls = _Calls(workers, {"threads": 8, "device": "cpu"}, molecules)
                 self.assertEqual((calls.workers, calls._options["threads"]), expected)
+
+    def test_a_molecule_may_stay_on_cores(self):
+        single = float(trifuse.triples(**self.arrays(device="cpu")))
+        with mock.patch("trifuse._many.gpus_of", return_value=[0]):
+            found, = trifuse.triples_many([self.arrays(device="cpu")])
+            self.assertEqual(float(found), single)
+            with self.assertRaisesRegex(trifuse.UsageError, 'gpus names GPUs, but device="cpu" uses none'):
+                trifuse.triples_many([self.arrays(device="cpu", gpus=[0])])
+        with self.assertRaisesRegex(trifuse.UsageError, '^gpus names GPUs, but device="cpu" uses none'):
+            trifuse.triples_many([self.arrays()], device="cpu", gpus=[0])
 
     def test_gpus_are_shared_out(self):
         for options, gpus, of_first in (

@@ -13,7 +13,7 @@ import trifuse.pyscf
 
 def right_calls(mycc: object) -> float:
     arrays = np.zeros((1, 1))
-    result = trifuse.triples(t1=arrays, t2_ab=arrays, irrep_occ=[0], omega2=[0.0, 0.1], device="cpu", gpus=[0], journal=None,
+    result = trifuse.triples(t1=arrays, t2_ab=arrays, irrep_occ=[0], omega2=[0.0, 0.1], device="cuda", gpus=[0], journal=None,
                              progress=lambda done, total: done < total)
     result = trifuse.run("dump.h5", left="left.h5", threads=2, check=False, method=["ct", "cr-t"])
     with trifuse.pyscf.patch(device="cuda", left="lambda"):

@@ -50,11 +50,11 @@ class MadeUpExecutor final : public Executor {
   }
 
   /// What happens to the first array after the last task: it stays there if it may; it is lost later.
-  enum class FirstSum { moves, stays, is_lost };
+  enum class FirstArray { moves, stays, is_lost };
   /// From now on tasks add to memory of this executor, as those of a GPU do, until move_sums_to().
-  void keep_sums(FirstSum first_sum = FirstSum::moves) {
+  void keep_sums(FirstArray first_array = FirstArray::moves) {
     keeps_sums_ = true;
-    first_sum_ = first_sum;
+    first_array_ = first_array;
   }
 
   std::string name() const override { return "made-up"; }
@@ -94,8 +94,8 @@ class MadeUpExecutor final : public Executor {
     add(kept_, sums);
     kept_.clear();
   }
-  std::shared_ptr<CompleteSums> keep_first_sum(TaskSums& sums) const override {
-    if (first_sum_ == FirstSum::moves) return nullptr;
+  std::shared_ptr<CompleteSums> keep_first_array(TaskSums& sums) const override {
+    if (first_array_ == FirstArray::moves) return nullptr;
     const std::lock_guard lock(mutex_);
     add(kept_, sums, 1);
     ZeroedVector<std::int64_t> first(sums.size(0));
@@ -103,7 +103,7 @@ class MadeUpExecutor final : public Executor {
       for (std::size_t n = 0; n < first.size(); ++n) first[n] += addend(task, n);
     }
     kept_.clear();
-    if (first_sum_ == FirstSum::is_lost) return std::make_shared<LostSums>();
+    if (first_array_ == FirstArray::is_lost) return std::make_shared<LostSums>();
     return std::make_shared<HostSums>(std::move(first));
   }
 
@@ -135,7 +135,7 @@ class MadeUpExecutor final : public Executor {
   Operations operations_;
   int workers_ = 0;
   bool keeps_sums_ = false;
-  FirstSum first_sum_ = FirstSum::moves;
+  FirstArray first_array_ = FirstArray::moves;
   mutable std::mutex mutex_;        ///< guards the next member
   mutable std::vector<Task> kept_;  ///< the tasks that have been executed since move_sums_to()
 };

@@ -10,7 +10,7 @@ namespace trifuse::gpu {
 namespace {
 
 constexpr int piece_threads = 256;
-constexpr std::int64_t most_piece_blocks = 1056;  ///< so many fill a device
+constexpr std::int64_t most_piece_blocks = 1056;  ///< eight for each multiprocessor of an H100
 
 /// The loop of a kernel over `count` elements: calls `body(n)` in its threads.
 template <typename Body>
@@ -30,8 +30,8 @@ __global__ void add_piece(const __grid_constant__ SumPiece piece) {
     for (int d = 3; d >= 0; --d) {
       const std::int64_t index = n % piece.extent[d];
       n /= piece.extent[d];
-      from += index * piece.from[d];
-      to += index * piece.to[d];
+      from += index * piece.step_in_sums[d];
+      to += index * piece.step_in_values[d];
     }
     piece.values[to] += piece.sign * static_cast<double>(static_cast<long long>(piece.sums[from]));
   });
@@ -51,10 +51,10 @@ void launch_add_piece(SumPiece piece, cudaStream_t stream) {
   if (elements(piece) == 0) return;
   // Neighbouring threads read neighbouring sums. The values of a piece are few and stay in the cache.
   for (int d = 0; d < 3; ++d) {
-    if (piece.extent[d] == 1 || (piece.extent[3] > 1 && piece.from[d] >= piece.from[3])) continue;
+    if (piece.extent[d] == 1 || (piece.extent[3] > 1 && piece.step_in_sums[d] >= piece.step_in_sums[3])) continue;
     std::swap(piece.extent[d], piece.extent[3]);
-    std::swap(piece.from[d], piece.from[3]);
-    std::swap(piece.to[d], piece.to[3]);
+    std::swap(piece.step_in_sums[d], piece.step_in_sums[3]);
+    std::swap(piece.step_in_values[d], piece.step_in_values[3]);
   }
   add_piece<<<blocks_for(elements(piece)), piece_threads, 0, stream>>>(piece);
   TRIFUSE_CUDA(cudaGetLastError());

@@ -8,12 +8,11 @@
 /// current device.
 namespace trifuse::gpu {
 
-/// values[to] += sign sums[from] for all elements of a box. Index d has extent[d] values; the distances of neighbours
-/// are from[d] and to[d].
+/// As CompleteSums::Piece. No two elements have the same value.
 struct SumPiece {
   const unsigned long long* sums;  ///< first element
-  double* values;                  ///< first value; no two elements have the same one
-  std::int64_t extent[4], from[4], to[4];
+  double* values;                  ///< first value
+  std::int64_t extent[4], step_in_sums[4], step_in_values[4];
   double sign;
 };
 

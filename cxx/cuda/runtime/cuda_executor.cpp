@@ -59,6 +59,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   CudaExecutorOfDevices(const Problem& problem, const TileSpace& tiles, const CudaOptions& options)
       : problem_(problem), coarse_(tiles) {
     precision_ = options.precision;
+    const DeviceLeases::Planning planning(device_leases());
     if (options.devices.empty()) throw UsageError("No GPU was named.");
     problem_.require_operands_of_quotients();
     for (const int number : options.devices) {
@@ -143,7 +144,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
       }
     }
   }
-  std::shared_ptr<CompleteSums> keep_first_sum(TaskSums& sums) const override;
+  std::shared_ptr<CompleteSums> keep_first_array(TaskSums& sums) const override;
   int particle_group() const override {
     const OperandFormat& format = devices_.front().format();
     return gpu::particle_group(least_cache_, owned_, panel_demand(problem_, coarse_, format));
@@ -168,6 +169,7 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   TileSpace plan_derivatives(const TileSpace& tiles) {
     DerivativeMemory memory = derivative_memory(problem_, tiles, precision_, least_budget_);
     seed_bytes_ = memory.seeds;
+    derivative_bytes_ = memory.sums;
     for (Device& device : devices_) device.budget -= memory.sums;
     least_budget_ -= memory.sums;
     return std::move(memory.tiles);
@@ -194,10 +196,11 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   /// Returns the memory that this executor allocates on each device.
   std::vector<DeviceLeases::Demand> memory_demands() const {
     std::vector<DeviceLeases::Demand> demands;
+    const std::int64_t beside_budget =
+        array_bytes_.value_or(0) + derivative_bytes_ + DeviceQuotients::table_bytes(problem_);
     for (const Device& device : devices_) {
       const std::int64_t panels = panel_bytes(device);
-      demands.push_back(
-          {device.number, device.budget - panels + cache_bytes(panels, demand_) + array_bytes_.value_or(0)});
+      demands.push_back({device.number, device.budget - panels + cache_bytes(panels, demand_) + beside_budget});
     }
     return demands;
   }
@@ -279,12 +282,13 @@ class CudaExecutorOfDevices final : public PanelExecutor {
   std::int64_t workers_per_device_ = 0;
   /// The smallest budget and the largest workers of all devices.
   std::int64_t least_budget_ = std::numeric_limits<std::int64_t>::max(), max_worker_bytes_ = 0;
-  std::int64_t sum_bytes_ = 0;    ///< memory of each worker, see sum_bytes()
-  std::int64_t seed_bytes_ = 0;   ///< memory of each worker for seeds; 0 without derivatives
-  PanelDemand demand_{};          ///< demand of the panels of `fine_`
-  std::int64_t limit_ = 0;        ///< most bytes of panels in one launch
-  std::int64_t least_cache_ = 0;  ///< bytes of the smallest panel cache
-  std::int64_t owned_ = 0;        ///< bytes of the cache that are owned panels
+  std::int64_t sum_bytes_ = 0;         ///< memory of each worker, see sum_bytes()
+  std::int64_t seed_bytes_ = 0;        ///< memory of each worker for seeds; 0 without derivatives
+  std::int64_t derivative_bytes_ = 0;  ///< memory of each device for sums of derivatives
+  PanelDemand demand_{};               ///< demand of the panels of `fine_`
+  std::int64_t limit_ = 0;             ///< most bytes of panels in one launch
+  std::int64_t least_cache_ = 0;       ///< bytes of the smallest panel cache
+  std::int64_t owned_ = 0;             ///< bytes of the cache that are owned panels
   std::shared_ptr<const PanelStore> panels_;
   std::vector<Device> devices_;
   std::unique_ptr<DeviceExchange> exchange_;  ///< the exchange with other ranks
@@ -298,7 +302,7 @@ std::unique_ptr<Executor::Worker> CudaExecutorOfDevices::make_worker() const {
                           device);
 }
 
-std::shared_ptr<CompleteSums> CudaExecutorOfDevices::keep_first_sum(TaskSums& sums) const {
+std::shared_ptr<CompleteSums> CudaExecutorOfDevices::keep_first_array(TaskSums& sums) const {
   static_assert(DerivativeSums::operands == 0);
   const bool all_set_up =
       std::all_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.derivatives != nullptr; });
@@ -306,7 +310,8 @@ std::shared_ptr<CompleteSums> CudaExecutorOfDevices::keep_first_sum(TaskSums& su
   const std::int64_t integers = panels_->layout_of_sums().doubles();
   const Device& keeper = devices_.front();
   const auto bytes = integers * static_cast<std::int64_t>(sizeof(std::int64_t));
-  if (!device_leases().keep({keeper.number, bytes})) return nullptr;
+  // Ranks have no leases.
+  if (lease_.is_held() && !device_leases().keep({keeper.number, bytes})) return nullptr;
   try {
     const auto take = [&](const Device& device) {
       const CurrentDevice current(device.number);

@@ -54,7 +54,8 @@ void DeviceDerivatives::set(DerivativeParameters& parameters) const {
 }
 
 void throw_lost_derivatives(const DeviceError& error) {
-  throw Error(fmt::format("{} What this GPU had added to the derivatives is lost; start the run again.", error.what()));
+  throw SystemError(
+      fmt::format("{} What this GPU had added to the derivatives is lost; start the run again.", error.what()));
 }
 
 void DeviceDerivatives::add_vvoo() {
@@ -93,7 +94,7 @@ void DeviceDerivatives::move_to(TaskSums& sums) {
 DeviceArray<unsigned long long> DeviceDerivatives::take_operands(TaskSums& sums) {
   add_vvoo();
   move_small(sums);
-  return std::move(operands_);
+  return std::exchange(operands_, {});
 }
 
 BackwardLaunch::BackwardLaunch(const DeviceDerivatives& sums, Precision precision, std::int64_t seed_bytes)

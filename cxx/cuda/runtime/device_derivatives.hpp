@@ -52,8 +52,8 @@ class DeviceDerivatives {
   DeviceArray<unsigned long long> operands_, vvoo_, energies_, ov_tensors_[max_disconnected_sets];
 };
 
-/// Throws an Error instead of a DeviceError: the tasks that a failed GPU had added to its sums are lost with it, so
-/// other workers cannot go on.
+/// Throws a SystemError instead of a DeviceError: the tasks that a failed GPU had added to its sums are lost with it,
+/// so other workers cannot go on.
 [[noreturn]] void throw_lost_derivatives(const DeviceError& error);
 
 /// The backward pass of the tasks of a launch: their seeds, and the products of these with panels. Belongs to a worker

@@ -1,5 +1,7 @@
 #include "cxx/cuda/runtime/device_sums.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cxx/base/error.hpp"
@@ -9,11 +11,15 @@
 
 namespace trifuse::gpu {
 
-template <typename Copy>
-void DeviceSums::copy(Copy copy) const {
+template <typename Action>
+void DeviceSums::on_gpu(Action action) const {
   try {
     const CurrentDevice current(device_);
-    copy();
+    action();
+  } catch (const DeviceMemoryError&) {
+    throw SystemError(fmt::format(
+        "GPU {} has no memory left to copy derivatives from it; free some of its memory and copy them again.",
+        device_));
   } catch (const DeviceError& error) {
     throw_lost_derivatives(error);
   }
@@ -34,38 +40,37 @@ void DeviceSums::add(const unsigned long long* from, int device, std::int64_t co
 }
 
 void DeviceSums::get(std::size_t first, std::span<std::int64_t> elements) const {
-  copy([&] {
+  on_gpu([&] {
     TRIFUSE_CUDA(cudaMemcpy(elements.data(), sums_.data() + first, elements.size_bytes(), cudaMemcpyDeviceToHost));
   });
 }
 
 void DeviceSums::set(std::size_t first, std::span<const std::int64_t> elements) {
-  copy([&] { copy_to_device(sums_.data() + first, elements.data(), elements.size_bytes()); });
+  on_gpu([&] { copy_to_device(sums_.data() + first, elements.data(), elements.size_bytes()); });
 }
 
 void DeviceSums::read(std::span<const Piece> pieces, std::size_t size,
                       const std::function<void(std::span<const double>)>& use) const {
   if (size == 0) return use({});
-  const CurrentDevice current(device_);
   const auto reader = readers_.take();
-  try {
+  on_gpu([&] {
+    if (!reader->stream) reader->stream.emplace();
     reader->values.reserve(size);
     reader->on_host.reserve(size);
+    const cudaStream_t stream = *reader->stream;
     double* const values = reader->values.data();
-    TRIFUSE_CUDA(cudaMemsetAsync(values, 0, size * sizeof(double), reader->stream));
+    TRIFUSE_CUDA(cudaMemsetAsync(values, 0, size * sizeof(double), stream));
     for (const Piece& piece : pieces) {
-      SumPiece on_device{sums_.data() + piece.begin_from, values + piece.begin_to, {}, {}, {}, piece.sign};
+      SumPiece on_device{sums_.data() + piece.first_in_sums, values + piece.first_in_values, {}, {}, {}, piece.sign};
       std::copy(piece.extent.begin(), piece.extent.end(), on_device.extent);
-      std::copy(piece.from.begin(), piece.from.end(), on_device.from);
-      std::copy(piece.to.begin(), piece.to.end(), on_device.to);
-      launch_add_piece(on_device, reader->stream);
+      std::copy(piece.step_in_sums.begin(), piece.step_in_sums.end(), on_device.step_in_sums);
+      std::copy(piece.step_in_values.begin(), piece.step_in_values.end(), on_device.step_in_values);
+      launch_add_piece(on_device, stream);
     }
     TRIFUSE_CUDA(
-        cudaMemcpyAsync(reader->on_host.data(), values, size * sizeof(double), cudaMemcpyDeviceToHost, reader->stream));
-    TRIFUSE_CUDA(cudaStreamSynchronize(reader->stream));
-  } catch (const DeviceError& error) {
-    throw_lost_derivatives(error);
-  }
+        cudaMemcpyAsync(reader->on_host.data(), values, size * sizeof(double), cudaMemcpyDeviceToHost, stream));
+    TRIFUSE_CUDA(cudaStreamSynchronize(stream));
+  });
   use({reader->on_host.data(), size});
 }
 

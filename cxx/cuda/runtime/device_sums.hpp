@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -12,7 +13,7 @@
 
 namespace trifuse::gpu {
 
-/// Sums that stay on a GPU until the host has read what it needs.
+/// Sums that stay on a GPU. The host reads what it needs.
 class DeviceSums final : public CompleteSums {
  public:
   /// `device`: number of the GPU. `sums`: its memory.
@@ -25,20 +26,21 @@ class DeviceSums final : public CompleteSums {
   void set(std::size_t first, std::span<const std::int64_t> elements) override;
 
  private:
-  /// What a thread needs to read.
+  /// What a call of read() needs. There are at most 16, however many threads call it: more do not make the bus faster.
   struct Reader {
-    Stream stream;
+    std::optional<Stream> stream;  ///< absent before the first use
     DeviceArray<double> values;
     PinnedArray<double> on_host;
   };
 
-  /// Calls `copy` on the GPU.
-  template <typename Copy>
-  void copy(Copy copy) const;
+  /// Calls `action` with the GPU as the current one, and turns its failure into an Error for callers who have no other
+  /// GPU.
+  template <typename Action>
+  void on_gpu(Action action) const;
 
   const int device_;
   const DeviceArray<unsigned long long> sums_;
-  mutable Spares<Reader> readers_;
+  mutable Spares<Reader> readers_{16};
 };
 
 }

@@ -21,6 +21,16 @@ DeviceLeases::Lease::~Lease() {
   if (owner_ != nullptr) owner_->give_back(demands_);
 }
 
+DeviceLeases::Planning::Planning(DeviceLeases& owner) : owner_(owner) {
+  const std::lock_guard lock(owner_.mutex_);
+  ++owner_.planning_;
+}
+
+DeviceLeases::Planning::~Planning() {
+  const std::lock_guard lock(owner_.mutex_);
+  --owner_.planning_;
+}
+
 std::int64_t DeviceLeases::free_bytes(int device, const std::function<std::int64_t()>& ask) {
   const std::lock_guard lock(mutex_);
   Memory& memory = memory_[device];
@@ -60,7 +70,7 @@ DeviceLeases::Lease DeviceLeases::lease(std::vector<Demand> demands, const std::
 bool DeviceLeases::keep(const Demand& demand) {
   const std::lock_guard lock(mutex_);
   Memory& memory = memory_[demand.device];
-  if (memory.runs > 1 || !waiting_.empty()) return false;
+  if (memory.runs > 1 || planning_ > 0) return false;
   memory.free -= demand.bytes;
   return true;
 }

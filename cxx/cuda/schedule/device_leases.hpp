@@ -11,9 +11,9 @@
 
 namespace trifuse::gpu {
 
-/// The memory of GPUs, divided among the runs of one process that compute at the same time. Each run plans as if it had
-/// its GPUs to itself, so its energies do not depend on other runs. A run starts when the memory that it needs is free.
-/// Any thread may call the functions.
+/// The memory of GPUs, divided among the runs of one process that compute at the same time. Each run plans as if no
+/// other run computed, so its energies do not depend on these runs. A run starts when the memory that it needs is free.
+/// Memory that a run keeps beyond its end, see keep(), is not free for later ones. Any thread may call the functions.
 class DeviceLeases {
  public:
   /// Memory that a run needs on a GPU.
@@ -30,10 +30,23 @@ class DeviceLeases {
     Lease(Lease&& other) noexcept;
     Lease& operator=(Lease&& other) noexcept;
     ~Lease();
+    bool is_held() const { return owner_ != nullptr; }
 
    private:
     DeviceLeases* owner_ = nullptr;
     std::vector<Demand> demands_;
+  };
+
+  /// The planning of a run: from before its first call of free_bytes() until it has its lease.
+  class Planning {
+   public:
+    explicit Planning(DeviceLeases& owner);
+    ~Planning();
+    Planning(const Planning&) = delete;
+    Planning& operator=(const Planning&) = delete;
+
+   private:
+    DeviceLeases& owner_;
   };
 
   /// Returns the bytes of a GPU that are free if no other run of this process uses it. `ask` returns the bytes that the
@@ -45,14 +58,14 @@ class DeviceLeases {
   /// `*stop` becomes true; `stop` may be null.
   Lease lease(std::vector<Demand> demands, const std::atomic<bool>* stop);
 
-  /// Says that the only run of a GPU keeps this memory beyond its lease, so that runs that ask for free_bytes()
-  /// meanwhile do not count on it. Returns false, and then changes nothing, if another run uses the GPU or waits for
-  /// it: such a run has planned with this memory.
+  /// Says that the only run of a GPU keeps this memory, a part of its lease, beyond its end, so that runs that ask for
+  /// free_bytes() meanwhile do not count on it. Returns false, and then changes nothing, if another run uses the GPU,
+  /// or if any run plans: it may have planned with this memory.
   bool keep(const Demand& demand);
 
  private:
   struct Memory {
-    std::int64_t free = 0;    ///< bytes that are free while no run uses the GPU
+    std::int64_t free = 0;    ///< bytes that are free while no run uses the GPU, without memory that is kept
     std::int64_t leased = 0;  ///< bytes of the leases of all runs
     int runs = 0;             ///< number of runs that have a lease
   };
@@ -64,6 +77,7 @@ class DeviceLeases {
   std::condition_variable changed_;
   std::map<int, Memory> memory_;    ///< key: number of the GPU
   std::list<const void*> waiting_;  ///< runs that wait for memory, in the order in which they asked
+  int planning_ = 0;                ///< number of runs that plan
 };
 
 }

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from . import _library
 from ._arrays import Amplitudes, Description
 from ._interrupt import interruptible
-from ._options import Options, PathLike, Progress, ProgressFunction, option_text, path_bytes, truth, with_new_names
+from ._options import (Options, PathLike, Progress, ProgressFunction, option_text, path_bytes, refuse_gpus_of_cores, truth,
+                       with_new_names)
 from .errors import Error, InputWarning, UsageError
 from .result import Result
 
@@ -175,8 +176,7 @@ def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
 
 
 def _set(library: _library.Library, calculation: int, options: Options) -> None:
-    if options.get("gpus") is not None and options.get("device") == "cpu":
-        raise UsageError('gpus names GPUs, but device="cpu" uses none; leave one of them out.')
+    refuse_gpus_of_cores(options)
     # The library checks all options after each one. A target error needs mixed precision, and GPUs imply cuda, unless the
     # caller names a device.
     for name in sorted(options, key=lambda name: (name == "device") - (name == "precision")):

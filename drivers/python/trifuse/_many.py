@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Union, cast, overload
 from . import _library
 from ._calculation import give_warnings, progress_bar, warned_by_caller
 from ._interface import run, triples
-from ._options import Options, PathLike, gpu_numbers, integer, refuse_unknown, shown, taking, truth, with_new_names
+from ._options import (Options, PathLike, gpu_numbers, integer, refuse_gpus_of_cores, refuse_unknown, shown, taking, truth,
+                       with_new_names)
 from .errors import CancelledError, Error, InputError, InputWarning, ResourceError, UsageError
 from .result import Result
 
@@ -183,6 +184,8 @@ class _Calls:
         try:
             options = {**self._options, **on_gpu(gpu, self._options)}
             if isinstance(molecule, Mapping):
+                if molecule.get("device") == "cpu":  # it has no use for the GPU of this call
+                    options = {name: value for name, value in options.items() if name != "gpus"}
                 return triples(**cast(Any, _arguments(options, molecule)))
             return run(molecule, **cast(Options, options))
         finally:
@@ -200,6 +203,7 @@ def _arguments(options: Mapping[str, Any], molecule: Mapping[Any, Any]) -> dict[
 
 def gpus_of(options: Options, count: Callable[[], int]) -> list[int]:
     """The numbers of the GPUs on which molecules may be computed. `count`: says how many GPUs there are."""
+    refuse_gpus_of_cores(options)
     if (numbers := options.get("gpus")) is not None:
         return gpu_numbers(numbers)
     return [] if options.get("device") == "cpu" else list(range(count()))

@@ -34,7 +34,8 @@ class Options(TypedDict, total=False):
     omega2
         One value or several values, hartree. One run computes all of them.
     device, gpus
-        auto, cpu or cuda; a list of the numbers of the GPUs to use, for example [0, 1], which implies cuda unless device is auto.
+        auto, cpu or cuda; a list of the numbers of the GPUs to use, for example [0, 1]. gpus alone implies cuda; with
+        device="auto" cores may compute, too.
         auto: GPUs for molecules that are large enough. cpu: no GPU.
     kernel
         Name of the kernel configuration of GPUs, for measurements. Default: the best for the GPU.
@@ -141,6 +142,13 @@ def with_new_names(options: Options) -> Options:
     warnings.warn('rohf="nwchem" has the new name rohf="given"; it is the number of NWChem and of PySCF.', DeprecationWarning,
                   stacklevel=level)
     return {**options, "rohf": "given"}
+
+
+def refuse_gpus_of_cores(options: Options) -> None:
+    """Throws UsageError if the options name GPUs but choose CPU cores."""
+    device, gpus = options.get("device"), options.get("gpus")
+    if isinstance(device, str) and device == "cpu" and gpus is not None and gpu_numbers(gpus):
+        raise UsageError('gpus names GPUs, but device="cpu" uses none; leave one of them out.')
 
 
 def gpu_numbers(values: Any, others: str = 'device="cuda" takes all GPUs, device="cpu" none.') -> list[int]:

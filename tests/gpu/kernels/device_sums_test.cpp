@@ -46,11 +46,11 @@ class SumsOnGpu : public OnGpu {
         CompleteSums::Piece piece{std::ssize(all) * 17, std::ssize(all) % 5, extent, {}, {}, 0.0};
         std::int64_t from = 1, to = 1;
         for (std::size_t d = 4; d-- > 0;) {
-          piece.to[d] = to;
+          piece.step_in_values[d] = to;
           to *= extent[d];
         }
         for (const int d : order) {
-          piece.from[static_cast<std::size_t>(d)] = from;
+          piece.step_in_sums[static_cast<std::size_t>(d)] = from;
           from *= extent[static_cast<std::size_t>(d)] + 1;
         }
         piece.sign = all.size() % 3 == 0 ? -1.0 : 1.0;
