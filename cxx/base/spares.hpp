@@ -11,7 +11,7 @@
 namespace trifuse {
 
 /// Scratch objects that threads use in turn, e.g. buffers that are too expensive to be made for each use. There are as
-/// many as were in use at one time. Any thread may call the functions.
+/// many as were in use at one time, and at most a given number. Any thread may call the functions.
 ///
 ///     const auto scratch = spares.take();
 ///     scratch->resize(count);
@@ -36,8 +36,8 @@ class Spares {
   /// `most`: the largest number of objects.
   explicit Spares(std::size_t most = std::numeric_limits<std::size_t>::max()) : most_(most) {}
 
-  /// Returns an object that nobody uses: one that has been used before, or else T(). Waits for one if all are in use
-  /// and there may be no more; so a thread that has an object must not take another one then.
+  /// Returns an object that nobody uses: one that has been used before, or else T(). If the largest number of objects
+  /// is in use, waits for one of them. So with such a limit, a thread that has an object must not take another one.
   Use take() {
     std::unique_lock lock(mutex_);
     given_back_.wait(lock, [&] { return !idle_.empty() || objects_ < most_; });
