@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/kernel/element_loop.cuh"
 #include "cxx/cuda/schedule/layout.hpp"
 #include "cxx/cuda/schedule/scale_groups.hpp"
 
@@ -52,11 +53,10 @@ __global__ void pack_scaled(Packing packing, Read read, typename Precision::Oper
 /// those of pack_scaled().
 template <typename Precision, typename Read>
 __global__ void pack(Packing packing, Read read, typename Precision::Operand* packed, std::int64_t elements) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
+  for_elements(elements, [&](std::int64_t n) {
     const PackedIndices at = packed_indices<Precision>(packing, n);
     packed[at.packed] = at.inside ? Precision::slice_of(read(packing, at), at.slice) : typename Precision::Operand{};
-  }
+  });
 }
 
 /// Packs a part of a panel in a precision that is known at compile time. `read`: see pack_scaled(). Other parameters

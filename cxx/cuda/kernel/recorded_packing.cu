@@ -1,4 +1,5 @@
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/kernel/element_loop.cuh"
 #include "cxx/cuda/kernel/packing.cuh"
 #include "cxx/cuda/kernel/recorded_packing.hpp"
 #include "cxx/cuda/schedule/compiled_precisions.hpp"
@@ -7,7 +8,6 @@ namespace trifuse::gpu {
 
 namespace {
 
-constexpr int threads = 256;
 /// Number of thread blocks for each job. With it the panels of one task fill a device, and each thread packs several
 /// elements.
 constexpr int blocks_of_job = 264;
@@ -44,8 +44,7 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
       return;
     }
   }
-  const std::int64_t elements = packed_size<Precision>(shape), stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < elements; n += stride) {
+  for_elements(packed_size<Precision>(shape), [&](std::int64_t n) {
     const PackedIndices element = packed_indices<Precision>(shape, n);
     const double value = element.inside ? read(element) : 0.0;
     if (vvoo) {
@@ -53,13 +52,13 @@ __global__ void pack_segments(const PackingJob* jobs, const PackingSegment* segm
     } else {
       operands[element.packed] = Precision::slice_of(value, element.slice);
     }
-  }
+  });
 }
 
 /// Copies the blocks of all jobs. blockIdx.x: number of the job.
 __global__ void scatter_ov_tensors(const OvTensorJob* jobs, int orbitals) {
   const OvTensorJob job = jobs[blockIdx.x];
-  for (int n = static_cast<int>(threadIdx.x); n < job.particles * job.holes; n += threads) {
+  for (int n = static_cast<int>(threadIdx.x); n < job.particles * job.holes; n += element_threads) {
     const int particle = n % job.particles, hole = n / job.particles;
     job.table[job.first_hole + hole + std::int64_t{orbitals} * (job.first_particle + particle)] = job.t1[n];
   }
@@ -69,7 +68,7 @@ template <typename Precision>
 void launch_packing_of_segments(const PackingJob* jobs, int jobs_count, const PackingSegment* segments,
                                 cudaStream_t stream) {
   const dim3 grid(blocks_of_job, static_cast<unsigned>(jobs_count));
-  pack_segments<Precision><<<grid, threads, 0, stream>>>(jobs, segments);
+  pack_segments<Precision><<<grid, element_threads, 0, stream>>>(jobs, segments);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
@@ -83,7 +82,7 @@ void launch_recorded_packing(const OperandFormat& format, const PackingJob* jobs
 }
 
 void launch_ov_tensors(const OvTensorJob* jobs, int jobs_count, int orbitals, cudaStream_t stream) {
-  scatter_ov_tensors<<<static_cast<unsigned>(jobs_count), threads, 0, stream>>>(jobs, orbitals);
+  scatter_ov_tensors<<<static_cast<unsigned>(jobs_count), element_threads, 0, stream>>>(jobs, orbitals);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 

@@ -1,23 +1,13 @@
 #include "cxx/cuda/kernel/sum_pieces.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/kernel/element_loop.cuh"
 
 namespace trifuse::gpu {
 
 namespace {
-
-constexpr int piece_threads = 256;
-constexpr std::int64_t most_piece_blocks = 1056;  ///< eight for each multiprocessor of an H100
-
-/// The loop of a kernel over `count` elements: calls `body(n)` in its threads.
-template <typename Body>
-__device__ void for_elements(std::int64_t count, Body body) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; n < count; n += stride) body(n);
-}
 
 __host__ __device__ std::int64_t elements(const SumPiece& piece) {
   return piece.extent[0] * piece.extent[1] * piece.extent[2] * piece.extent[3];
@@ -41,10 +31,6 @@ __global__ void add_integers(const unsigned long long* from, std::int64_t count,
   for_elements(count, [&](std::int64_t n) { to[n] += from[n]; });
 }
 
-unsigned blocks_for(std::int64_t count) {
-  return static_cast<unsigned>(std::min((count + piece_threads - 1) / piece_threads, most_piece_blocks));
-}
-
 }
 
 void launch_add_piece(SumPiece piece, cudaStream_t stream) {
@@ -56,14 +42,14 @@ void launch_add_piece(SumPiece piece, cudaStream_t stream) {
     std::swap(piece.step_in_sums[d], piece.step_in_sums[3]);
     std::swap(piece.step_in_values[d], piece.step_in_values[3]);
   }
-  add_piece<<<blocks_for(elements(piece)), piece_threads, 0, stream>>>(piece);
+  add_piece<<<element_blocks(elements(piece)), element_threads, 0, stream>>>(piece);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 
 void launch_add_integers(const unsigned long long* from, std::int64_t count, unsigned long long* to,
                          cudaStream_t stream) {
   if (count == 0) return;
-  add_integers<<<blocks_for(count), piece_threads, 0, stream>>>(from, count, to);
+  add_integers<<<element_blocks(count), element_threads, 0, stream>>>(from, count, to);
   TRIFUSE_CUDA(cudaGetLastError());
 }
 

@@ -14,8 +14,7 @@ namespace {
 using namespace gpu;
 
 __global__ void round_to_floats(const double* from, float* to, std::size_t count) {
-  for (std::size_t n = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; n < count; n += gridDim.x * blockDim.x)
-    to[n] = static_cast<float>(from[n]);
+  for_elements(static_cast<std::int64_t>(count), [&](std::int64_t n) { to[n] = static_cast<float>(from[n]); });
 }
 
 /// The products of one task, in device memory.

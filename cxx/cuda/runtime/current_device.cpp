@@ -24,8 +24,13 @@ bool is_in_use(int device) {
 
 }
 
-CurrentDevice::CurrentDevice(int device) : device_(device) {
-  TRIFUSE_CUDA(cudaGetDevice(&before_));
+int current_device() {
+  int device = 0;
+  TRIFUSE_CUDA(cudaGetDevice(&device));
+  return device;
+}
+
+CurrentDevice::CurrentDevice(int device) : before_(current_device()), device_(device) {
   if (device != before_) TRIFUSE_CUDA(cudaSetDevice(device));
 }
 

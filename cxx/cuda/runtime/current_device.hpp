@@ -2,6 +2,9 @@
 
 namespace trifuse::gpu {
 
+/// Returns the number of the current GPU of this thread. Throws DeviceError.
+int current_device();
+
 /// Makes a GPU the current one of this thread as long as the object exists. The callers of the library may use CUDA in
 /// the same thread, and expect that their current GPU is still the same. So no other code of the library sets it,
 /// except for benchmarks and NWChem's routines.
@@ -16,7 +19,7 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
 
  private:
-  int before_ = 0, device_;
+  int before_, device_;
 };
 
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cxx/base/clock.hpp"
+#include "cxx/cuda/kernel/element_loop.cuh"
 #include "cxx/cuda/kernel/launch.hpp"
 #include "cxx/cuda/runtime/cuda_device.hpp"
 #include "cxx/cuda/runtime/device_memory.hpp"
@@ -18,13 +19,12 @@ namespace trifuse::gpu {
 /// Fills x [n] with pseudo-random numbers between shift - scale and shift + scale, because zeros would be computed
 /// faster.
 static __global__ void fill(double* x, std::size_t n, std::uint64_t seed, double scale, double shift) {
-  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
-    std::uint64_t z = (i + 1) * 0x9E3779B97F4A7C15ull + seed * 0xBF58476D1CE4E5B9ull;
+  for_elements(static_cast<std::int64_t>(n), [&](std::int64_t i) {
+    std::uint64_t z = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull + seed * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
     x[i] = shift + scale * (static_cast<double>(z >> 11) * 0x1p-52 - 1.0);
-  }
+  });
 }
 
 inline DeviceArray<double> random_array(std::int64_t size, std::uint64_t seed, double scale = 1.0, double shift = 0.0) {

@@ -128,12 +128,6 @@ std::size_t used_devices() {
   return pools().devices.size();
 }
 
-int current_device() {
-  int device = 0;
-  TRIFUSE_CUDA(cudaGetDevice(&device));
-  return device;
-}
-
 void release_idle_pinned() {
   std::multimap<std::size_t, PinnedBlock> idle;
   {

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cxx/cuda/kernel/check.hpp"
+#include "cxx/cuda/runtime/current_device.hpp"
 
 namespace trifuse::gpu {
 
@@ -79,9 +80,9 @@ PeerMemory::~PeerMemory() {
 }
 
 bool PeerMemory::enable_access(int device) {
-  int current = 0, possible = 0;
-  TRIFUSE_CUDA(cudaGetDevice(&current));
+  const int current = current_device();
   if (device == current) return true;
+  int possible = 0;
   TRIFUSE_CUDA(cudaDeviceCanAccessPeer(&possible, current, device));
   if (possible == 0) return false;
   const cudaError_t code = cudaDeviceEnablePeerAccess(device, 0);

@@ -44,12 +44,6 @@ class PinnedPair {
   std::size_t turn_ = 0;
 };
 
-int current_device() {
-  int device = 0;
-  TRIFUSE_CUDA(cudaGetDevice(&device));
-  return device;
-}
-
 }
 
 void upload(std::span<const UploadPart> parts, int threads) {
