@@ -179,7 +179,9 @@ std::string man_page_of(const CLI::App& command, const CLI::App& app) {
   std::string page = head_of_page("trifuse-" + command.get_name(), command.get_description()) +
                      fmt::format(".SH SYNOPSIS\n.B trifuse {}\n[OPTIONS]", command.get_name());
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional()) page += fmt::format(" [{}]", roff(option->get_name()));
+    if (!option->get_positional()) continue;
+    const std::string name = roff(option->get_name());
+    page += option->get_required() ? " " + name : " [" + name + "]";
   }
   page += "\n.SH OPTIONS\n";
   for (const std::string& group : command.get_groups()) {

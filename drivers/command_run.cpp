@@ -169,7 +169,9 @@ void add_run(CLI::App& app, Communicator* communicator) {
       "  trifuse run water.h5 --left water_reg_0.1.h5         two-sided Reg-CCSD(T)\n"
       "  mpirun -n 4 trifuse run water.h5                     four processes on GPUs or CPU cores (builds with MPI)\n"
       "Details: drivers/docs/running.md (devices, memory, processes, journal)\n"
-      "         drivers/docs/methods.md (--omega2, --left, --rohf)");
+      "         drivers/docs/methods.md (--method, --omega2, --left, --rohf)\n"
+      "         drivers/docs/mixed-precision.md (--precision, --target-error)\n"
+      "         drivers/docs/derivatives.md (--derivatives)");
   run->callback([command, run, communicator] { command->execute(*run, communicator); });
 }
 

@@ -374,8 +374,9 @@ void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculat
  * all elements of derivative times change is the change of E(T), for each change with the symmetry of the array.
  * `count` must be the number of elements. The array is made in `values` from sums, which the calculation keeps until it
  * runs again or is deleted: after a run on GPUs in the memory of its first GPU, which must not be reset meanwhile. If
- * this GPU fails, or has no memory left for the copy, the call fails with TRIFUSE_BAD_SYSTEM. See the page for runs
- * whose sums come to the host. `values` may be null if there are no elements. */
+ * this GPU fails, or has no memory left for the copy, the call fails with TRIFUSE_BAD_SYSTEM.
+ * drivers/docs/derivatives.md names the runs whose sums come to the host. `values` may be null if there are no
+ * elements. */
 void trifuse_copy_derivative(trifuse_status* status, trifuse_calculation calculation, const char* name, int64_t count,
                              double* values);
 /* Copies `slices` elements of the first axis, from number `first` on (counted from 0), of the derivatives with this

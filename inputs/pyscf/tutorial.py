@@ -6,7 +6,8 @@
 # ten seconds on two cores. Energies are in hartree.
 #
 # Install the package first: `pip install '.[pyscf,plot,tqdm]'` in the root of the sources of Trifuse. `tutorial.py` and
-# `tutorial.ipynb` have the same contents. The page `drivers/docs/python.md` explains all options.
+# `tutorial.ipynb` have the same contents. The page `drivers/docs/python.md` explains the usual options, and
+# `help(trifuse.pyscf.triples)` lists all.
 
 # %%
 import numpy as np

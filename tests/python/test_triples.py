@@ -424,6 +424,10 @@ class Package(Case):
         self.assertEqual(mixed.to_dict()["precision"], "mixed")
         factors = trifuse.plan(occupied=10, virtual=40, gpus=2, naux=130)
         self.assertGreater(factors.to_dict()["prediction"]["factors"]["operations"], 0)
+        one_side, two_sides = (trifuse.plan(occupied=10, virtual=40, gpus=0, method=method) for method in ("t", ["ct", "cr-t"]))
+        self.assertGreater(two_sides.seconds, 1.5 * one_side.seconds)
+        with self.assertRaisesRegex(trifuse.UsageError, "--method"):
+            trifuse.plan(occupied=10, virtual=40, method="t(q)")
         with self.assertRaisesRegex(trifuse.UsageError, "^Give amplitudes"):
             trifuse.plan()
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._options import PathLike, byte_count, integer, number, path_bytes, shown, word
+from ._options import PathLike, byte_count, integer, number, path_bytes, several, shown, word
 from ._places import program_path
 from .errors import Error, InputError, InternalError, ResourceError, UsageError
 
@@ -60,6 +60,7 @@ def plan(
     nodes: int | None = None,
     gpu_model: str | None = None,
     memory: int | str | None = None,
+    method: str | Sequence[str] | None = None,
     derivatives: str | None = None,
     form: str | None = None,
     tile_size: int | None = None,
@@ -83,6 +84,8 @@ def plan(
     gpu_model, memory
         h200, h100, h100-pcie, a100, a100-40gb, b200, gb10, l40s, a6000, rtx4090 or rtx5090; memory to use on each GPU, a
         number of bytes or a text with a unit, for example "40GiB".
+    method
+        Triples method or a list of some, as of trifuse.triples; default: "t".
     derivatives
         t or all: those that the run computes (drivers/docs/derivatives.md).
     form, tile_size
@@ -110,6 +113,8 @@ def plan(
                "tile_size": tile_size}
     values = {**{name: word(name, value) for name, value in options.items() if value is not None},
               **{name: str(integer(name, value)) for name, value in numbers.items() if value is not None}}
+    if method is not None:
+        values["method"] = ",".join(word("method", name) for name in several(method))
     if memory is not None:
         values["memory"] = str(byte_count("memory", memory))
     if trace is not None:
