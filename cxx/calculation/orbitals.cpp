@@ -35,6 +35,7 @@ moments::OrbitalVectors vectors_of(const OrbitalRotation& rotation, const TileSp
 ChosenOrbitals::ChosenOrbitals(const TileSource& right, const CalculationOptions& options, SpinFormulation formulation)
     : right_(&right),
       rohf_(options.rohf),
+      has_derivatives_(options.derivatives != Derivatives::none),
       // The reference evaluation reads all spin cases also in the spin-adapted formulation.
       opposite_spins_(formulation == SpinFormulation::spin_adapted && options.executor != ExecutorKind::reference) {
   const SourceInfo& info = right.info();
@@ -85,7 +86,7 @@ void ChosenOrbitals::choose_method() {
   };
   switch (info.fock_in_triples) {
     case FockInTriples::enters:
-      if (couplings_.between > rounding) method_ = ccsd_t_with_fock;
+      if (has_derivatives_ || couplings_.between > rounding) method_ = ccsd_t_with_fock;
       return;
     case FockInTriples::not_stated:
       if (rohf || couplings_.between <= residue_of_scf) return;

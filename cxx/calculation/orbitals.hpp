@@ -50,11 +50,13 @@ class ChosenOrbitals {
   void rotate(Communicator* communicator, const std::atomic<bool>* stop) const;
 
  private:
-  /// Sets the method by what the input states about f_ov t2 and by the size of f_ov.
+  /// Sets the method by what the input states about f_ov t2 and by the size of f_ov. E(T) has a derivative by an f_ov
+  /// that is zero.
   void choose_method();
 
   const TileSource* right_;
   RohfOrbitals rohf_;
+  bool has_derivatives_;
   bool opposite_spins_;      ///< see SemicanonicalSource
   FockCouplings couplings_;  ///< of the right input; zero if it has no Fock matrix or the options ask for a rotation
   Method method_ = ccsd_t;

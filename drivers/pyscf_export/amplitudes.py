@@ -52,6 +52,8 @@ def _array(name, values):
     """An array as it is on a GPU, else a real NumPy array: without a copy if possible."""
     if hasattr(values, "__cuda_array_interface__"):
         return values
+    if np.ma.is_masked(values):
+        raise ExportError(f"{name} has masked elements; fill them first, for example with {name}.filled(0.0).")
     try:
         array = np.asarray(values)
     except ValueError as error:  # lists of different lengths

@@ -94,8 +94,14 @@ class Contract(unittest.TestCase):
         self.expect_error("out must be writeable", "ab,bc->ac", two, two, np.broadcast_to(0.0, (2, 2)))
         self.expect_error("may share memory", "ab,bc->ac", two, two, np.lib.stride_tricks.as_strided(np.ones(2), (2, 2), (0, 8)))
         self.expect_error("a is complex", "ab,bc->ac", two * 1j, two)
+        self.expect_error("b has masked elements", "ab,bc->ac", two, np.ma.array(two, mask=np.eye(2)))
         self.expect_error("alpha is 'x'", "ab,bc->ac", two, two, alpha="x")
         self.expect_error("-2 threads are not possible", "ab,bc->ac", two, two, threads=-2)
+
+    def test_a_result_without_memory(self):
+        many = np.zeros(4_000_000)
+        with self.assertRaisesRegex(trifuse.ResourceError, r"no memory for the result.*\[4000000, 4000000\]"):
+            trifuse.contract("a,b->ab", many, many)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pyscf.cc
-from pyscf import dft, gto, scf
+from pyscf import dft, gto, qmmm, scf, solvent
 from pyscf.cc import ccsd, ccsd_t_lambda, ccsd_t_lambda_slow, ccsd_t_rdm, ccsd_t_rdm_slow, ccsd_t_slow, dfccsd, rccsd, uccsd_rdm
 from pyscf.cc import uccsd_t_lambda, uccsd_t_rdm
 from pyscf.grad import ccsd_t as ccsd_t_grad
@@ -107,6 +107,28 @@ class NuclearGradients(unittest.TestCase):
         np.testing.assert_allclose(trifuse.pyscf.dip_moment(cc, unit="au"), NH2_DIPOLE, rtol=0, atol=1e-9)
         np.testing.assert_allclose(trifuse.pyscf.dip_moment(cc, relaxed=False, unit="au"), NH2_UNRELAXED, rtol=0, atol=1e-9)
 
+    def test_molecules_without_f_ov_by_symmetry(self):
+        """E(T) has a derivative by f_ov that is zero in each run. PySCF's gradients of degenerate orbitals are wrong."""
+        nitrogen, hydrogen = "N 0 0 0; N 0 0 1.1", "H 0 0 0; H 0 0 0.74"
+        for atoms, spin in ((nitrogen, 0), (hydrogen, 0), (hydrogen, 2)):
+            start = gto.M(atom=atoms, basis="sto-3g", spin=spin, verbose=0)
+            moved = derivative(lambda x, start=start: total(converged(start.set_geom_(
+                start.atom_coords() + [[0, 0, 0], [0, 0, x]], unit="bohr", inplace=False))), 5e-3)
+            gradient = trifuse.pyscf.Gradients(converged(start)).kernel()
+            self.assertLess(largest(gradient, [[0, 0, -moved], [0, 0, moved]]), 1e-8)
+
+    def test_degenerate_frozen_orbitals(self):
+        """Symmetry keeps aligned orbitals apart, and not mixed ones."""
+        atoms = "N 0 0 .1; H .94 0 -.28; H -.47 .8140638 -.28; H -.47 -.8140638 -.28"
+        mf = mean_field(scf.RHF, atoms, basis="sto-3g")
+        aligned = trifuse.pyscf.Gradients(solved(pyscf.cc.CCSD(mf, frozen=[2]))).kernel()
+        self.assertLess(abs(aligned).max(), 1.0)
+        self.assertLess(abs(aligned[0, 1]), 1e-7)
+        mf.mo_coeff[:, 2:4] = mf.mo_coeff[:, 2:4] @ [[0.8, -0.6], [0.6, 0.8]]
+        mixed = solved(pyscf.cc.CCSD(mf, frozen=[2]))
+        with self.assertRaisesRegex(trifuse.UsageError, "freeze both or none"):
+            trifuse.pyscf.dip_moment(mixed)
+
     def test_some_atoms(self):
         cc = water()
         whole = trifuse.pyscf.Gradients(cc).kernel()
@@ -179,7 +201,7 @@ class DipoleMoments(unittest.TestCase):
             self.assertGreater(largest(relaxed, trifuse.pyscf.make_rdm1(cc)), 1e-4)
             with self.assertRaises(AssertionError):
                 trifuse.pyscf.dip_moment(cc, omega2=0.1)
-            cc.t1 = 0.9 * cc.t1
+            cc.t2 = cc.t2.transpose(1, 0, 2, 3)  # the same norm and sum
             with self.assertRaises(AssertionError):
                 trifuse.pyscf.solve_lambda(cc)
 
@@ -291,6 +313,16 @@ class Refusals(unittest.TestCase):
         self.refused("Lambda equations", lambda: trifuse.pyscf.solve_lambda(cc))
         self.refused("kernel", lambda: trifuse.pyscf.solve_lambda(pyscf.cc.CCSD(cc._scf)))
 
+    def test_arguments(self):
+        cc = water()
+        self.refused("unit is 'debey'", lambda: trifuse.pyscf.dip_moment(cc, unit="debey"))
+        self.refused("relaxed is 'no'", lambda: trifuse.pyscf.dip_moment(cc, relaxed="no"))
+        self.refused("no atom 3", lambda: trifuse.pyscf.Gradients(cc).kernel(atmlst=[3]))
+        self.refused("l1 must have the shape of t1", lambda: trifuse.pyscf.solve_lambda(cc, l1=np.zeros(3), l2=np.zeros(3)))
+        as_lists = {"t1": cc.t1.tolist(), "t2": cc.t2.tolist()}
+        unrelaxed = {"relaxed": False}
+        self.assertLess(largest(trifuse.pyscf.dip_moment(cc, **as_lists, **unrelaxed), trifuse.pyscf.dip_moment(cc, **unrelaxed)), 1e-12)
+
     def test_orbitals(self):
         small = {"basis": "sto-3g"}
         fitted = solved(pyscf.cc.CCSD(mean_field(lambda mol: scf.RHF(mol).density_fit(), WATER, **small)))
@@ -312,6 +344,35 @@ class Refusals(unittest.TestCase):
         turned[:, [3, 4]] = turned[:, [3, 4]] @ [[0.8, -0.6], [0.6, 0.8]]
         localised = solved(pyscf.cc.CCSD(mf, mo_coeff=turned))
         self.refused("canonical", lambda: trifuse.pyscf.make_rdm1(localised))
+        without_energies = solved(pyscf.cc.CCSD(mean_field(scf.RHF, WATER, **small)))
+        without_energies._scf.mo_energy = None
+        self.refused("no orbital energies", lambda: trifuse.pyscf.dip_moment(without_energies))
+
+    def test_hamiltonians(self):
+        """Energies and properties at fixed orbitals are right, and the response or the derivatives are not known."""
+
+        def replaced_integrals(mol):
+            mf = scf.RHF(mol)
+            mf._eri = 0.95 * mol.intor("int2e", aosym="s8")
+            return mf
+
+        def in_field(mol):
+            mf = scf.RHF(mol)
+            core = mf.get_hcore() + 0.01 * mol.intor("int1e_r")[2]
+            mf.get_hcore = lambda *args: core
+            return mf
+
+        small = {"basis": "sto-3g"}
+        for words, kind in (("implicit solvent", lambda mol: solvent.PCM(scf.RHF(mol))), ("replaced integrals", replaced_integrals)):
+            cc = solved(pyscf.cc.CCSD(mean_field(kind, WATER, **small)))
+            self.refused(words, lambda cc=cc: trifuse.pyscf.dip_moment(cc))
+            self.refused(words, lambda cc=cc: trifuse.pyscf.Gradients(cc).kernel())
+            self.assertEqual(np.shape(trifuse.pyscf.dip_moment(cc, relaxed=False)), (3,))
+        cc = solved(pyscf.cc.CCSD(mean_field(in_field, WATER, **small)))
+        self.refused("get_hcore", lambda: trifuse.pyscf.Gradients(cc).kernel())
+        self.assertEqual(np.shape(trifuse.pyscf.dip_moment(cc)), (3,))
+        in_charges = qmmm.mm_charge(scf.RHF(cc.mol), np.array([[3.0, 0, 0]]), np.array([0.5])).run()
+        self.assertEqual(np.shape(trifuse.pyscf.Gradients(pyscf.cc.CCSD(in_charges).run(conv_tol_normt=1e-8)).kernel()), (3, 3))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What Python users expect of names, formats, progress, options and the command."""
 
+import logging
 import math
 import os
 import pathlib
@@ -52,6 +53,28 @@ class Progress(unittest.TestCase):
             self.assertTrue(all(0 <= share <= 1 for share, _ in seen), seen)
         quiet(trifuse.run, CARBENE, progress=lambda done, total: seen.append((done / total, total)))
         self.assertTrue(math.isfinite(seen[-1][1]) and seen[-1][0] == 1, seen[-1])
+
+    def test_false_of_numpy_ends_a_run(self):
+        for call in (trifuse.triples, lambda **options: trifuse.triples_many([pair()], progress=options["progress"])):
+            with self.assertRaises(trifuse.CancelledError):
+                quiet(call, **pair(), progress=lambda done, total: np.False_)
+
+    def test_a_log_that_fails_ends_no_run(self):
+        class Failing(logging.Handler):
+            def emit(self, record):
+                raise OSError("no space")
+
+        logger, handler = logging.getLogger("trifuse"), Failing()
+        before = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            with self.assertWarnsRegex(RuntimeWarning, "no space"):
+                energy = float(trifuse.run(CARBENE))
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(before)
+        self.assertEqual(energy, float(quiet(trifuse.run, CARBENE)))
 
     def test_the_bar_has_no_infinite_total(self):
         class Bar(unittest.mock.Mock):

@@ -41,6 +41,16 @@ def of_arrays(**changes):
     return trifuse.triples(**{**OBJECTS["arrays"], **changes})
 
 
+class Boxes:
+    """An array that is not in memory, and delivers changed boxes."""
+
+    def __init__(self, values, change):
+        self.values, self.change, self.shape = values, change, values.shape
+
+    def __getitem__(self, box):
+        return self.change(self.values[box])
+
+
 def mistakes_with_arrays():
     """Names of mistakes, calls, and words of their sentences."""
     arrays = OBJECTS["arrays"]
@@ -63,6 +73,11 @@ def mistakes_with_arrays():
     yield "lists of different lengths", lambda: of_arrays(t1=[[0.0], [0.0, 1.0]]), "t1 is no array of numbers"
     yield "text", lambda: of_arrays(t2="t2.npy"), "t2 must be an array of numbers"
     yield "dictionary", lambda: of_arrays(ovov={"a": 1}), "ovov must be an array of numbers"
+    yield "kind of a left that is not there", lambda: of_arrays(left_kind="lambda"), "left is not given"
+    yield "omega2 of a left that is not there", lambda: of_arrays(left_omega2=0.1), "left is not given"
+    yield "masked", lambda: of_arrays(t2=np.ma.array(t2, mask=t2 > 0)), "t2 has masked elements"
+    yield "boxes of another shape", lambda: of_arrays(ovvv=Boxes(arrays["ovvv"], lambda box: box[:1]), check=False), "ovvv.* the shape"
+    yield "boxes that are numbers", lambda: of_arrays(ovvv=Boxes(arrays["ovvv"], lambda box: 0.0), check=False), "ovvv.* the shape"
     yield "complex", lambda: of_arrays(t2=t2 * (1 + 1e-3j)), "t2 is complex"
     yield "NUL in a path", lambda: of_arrays(journal="a\0b"), "journal is .* no NUL"
     yield "path that is none", lambda: trifuse.run(None), "path is None"

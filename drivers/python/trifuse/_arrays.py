@@ -179,7 +179,14 @@ def _reader(name: str, values: HasBoxes, failures: list[BaseException]) -> Any:
     def read(_context: int, offset: Any, count: Any, target: Any) -> int:
         try:
             box = tuple(slice(offset[n], offset[n] + count[n]) for n in range(rank))
-            np.ctypeslib.as_array(target, tuple(count[n] for n in range(rank)))[...] = real_part(name, np.asarray(values[box]))
+            given = values[box]
+            refuse_masked(name, given)
+            numbers = real_part(name, np.asarray(given))
+            wanted = tuple(count[n] for n in range(rank))
+            if numbers.shape != wanted:
+                raise UsageError(f"{name}[{', '.join(f'{each.start}:{each.stop}' for each in box)}] has the shape {list(numbers.shape)} "
+                                 f"instead of {list(wanted)}; an array must deliver the boxes that it is asked for.")
+            np.ctypeslib.as_array(target, wanted)[...] = numbers
             return 0
         except BaseException as error:
             failures.append(_named(name, values, error))
@@ -199,6 +206,7 @@ def _named(name: str, values: Any, error: BaseException) -> BaseException:
 
 def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
     """A NumPy array of 64-bit floats, or of 64-bit integers for irreps. It is `values` itself if possible."""
+    refuse_masked(name, values)
     try:
         if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
             values = np.from_dlpack(values)
@@ -218,6 +226,12 @@ def as_numbers(name: str, values: Any) -> npt.NDArray[Any]:
     if not numbers.flags.aligned or any(s % numbers.itemsize for s in numbers.strides):
         numbers = np.array(numbers, dtype=wanted, order="C")
     return numbers
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Throws UsageError for a masked array with masked elements, whose numbers mean nothing."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise UsageError(f"{name} has masked elements; fill them first, for example with {name}.filled(0.0).")
 
 
 def projectors(name: str, fragments: Any) -> npt.NDArray[Any]:
@@ -245,7 +259,7 @@ def real_part(name: str, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not np.iscomplexobj(numbers):
         return numbers
     if np.any(numbers.imag):
-        raise UsageError(f"{name} is complex; only real orbitals are supported.")
+        raise UsageError(f"{name} is complex; only real numbers are possible.")
     return numbers.real
 
 

@@ -106,6 +106,11 @@ class Handles:
         return handle
 
 
+def ends_run(answer: Any) -> bool:
+    """True if a progress function has returned False, of Python or of NumPy."""
+    return isinstance(answer, (bool, np.bool_)) and not answer
+
+
 class _Following:
     """Follows a run for a function of the caller, and cancels it."""
 
@@ -117,7 +122,7 @@ class _Following:
             if cancelled.is_set():
                 return 1
             try:
-                return 1 if progress is not None and progress(done, total or math.inf) is False else 0
+                return 1 if progress is not None and ends_run(progress(done, total or math.inf)) else 0
             except BaseException as error:  # cannot pass through the library
                 failures.append(error)
                 return 1
@@ -211,10 +216,17 @@ def _log_of(function: LogFunction | None) -> Any:
             return None
         # Warnings are given to the module `warnings` after the run.
         function = lambda is_warning, line: None if is_warning else LOGGER.info("%s", line)  # noqa: E731
-    receive = function
+    receive: LogFunction | None = function
 
     def log(_context: int, level: int, line: bytes) -> None:
-        receive(level == _library.LOG_WARNING, line.decode(errors="replace"))
+        nonlocal receive
+        try:
+            if receive is not None:
+                receive(level == _library.LOG_WARNING, line.decode(errors="replace"))
+        except Exception as error:  # cannot pass through the library, and is no reason to lose a run
+            receive = None
+            warnings.warn(f"Messages of this run are not shown any more, because showing them failed: {error!r}", RuntimeWarning,
+                          stacklevel=2)
 
     return _library.Log(log)
 

@@ -13,7 +13,7 @@ from . import _library
 from ._arrays import as_numbers
 from ._device_arrays import DeviceArray, common_stream, device_array, new_like
 from ._options import byte_count, gpu_numbers, integer, number, shown, word
-from .errors import UsageError
+from .errors import ResourceError, UsageError
 
 Numbers = npt.NDArray[np.float64]
 
@@ -81,7 +81,11 @@ def contract(expression: str, a: Any, b: Any, out: Any = None, *, alpha: float =
         return _in_gpu_memory(text, factors, out, [*given], on_gpu)
     operands = [as_numbers("a", a), as_numbers("b", b)]
     if out is None:
-        out = np.empty(_shape_of_result(text, operands))
+        shape = _shape_of_result(text, operands)
+        try:
+            out = np.empty(shape)
+        except (MemoryError, ValueError) as error:
+            raise ResourceError(f"There is no memory for the result, an array of the shape {shape}.") from error
     else:
         _expect_result(out, operands)
     if gpus is None or gpus is False:

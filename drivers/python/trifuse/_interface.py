@@ -165,6 +165,9 @@ def triples(
         scf_energy=stated_or(scf_energy, facts.scf_energy), convergence=stated_or(convergence, facts.convergence),
         molecule=facts.molecule or "", basis=facts.basis or "", source="the arrays")
     left_amplitudes = None
+    for name, value in (("left_kind", left_kind), ("left_omega2", left_omega2)):
+        if left is None and value is not None:
+            raise UsageError(f"{name} is for left amplitudes, but left is not given; give left=dict(t1=..., t2=...).")
     if left is not None:
         if not isinstance(left, Mapping):
             raise UsageError(f"left is {shown(left)}, but it must be a mapping of arrays, for example dict(t1=l1, t2=l2).")

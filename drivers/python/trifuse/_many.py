@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union, cast, overload
 
 from . import _library
-from ._calculation import give_warnings, progress_bar, warned_by_caller
+from ._calculation import ends_run, give_warnings, progress_bar, warned_by_caller
 from ._interface import run, triples
 from ._options import (Options, PathLike, gpu_numbers, integer, refuse_gpus_of_cores, refuse_unknown, shown, taking, truth,
                        with_new_names)
@@ -229,7 +229,7 @@ def _progress(progress: Any, total: int) -> Iterator[Callable[[int], None]]:
     if callable(progress):
 
         def tell(done: int) -> None:
-            if progress(done, total or math.inf) is False:
+            if ends_run(progress(done, total or math.inf)):
                 raise CancelledError(f"The progress function ended the calculation after {done} molecules.")
 
         yield tell

@@ -14,7 +14,8 @@ import numpy as np
 from ._options import ObjectOptions, Options, names_of, refuse_unknown, taking
 from ._pyscf_densities import gamma1, gamma2, intermediates, is_restricted, module_of
 from ._pyscf_derivatives import derivatives_by_integrals, derivatives_of
-from ._pyscf_properties import electronic, refuse_other_orbitals, refuse_unsupported
+from ._pyscf_properties import electronic
+from ._pyscf_refusals import refuse_moved_core, refuse_other_orbitals, refuse_unsupported
 from ._pyscf_triples import export, integrals_of, triples
 from .errors import UsageError
 
@@ -189,6 +190,7 @@ def _left_to_pyscf(mycc: Any, eris: Any, made: Callable[..., Any]) -> str | None
             refuse_unsupported(mycc)
         if made is _grad_elec:
             refuse_other_orbitals(mycc)
+            refuse_moved_core(mycc)
     except UsageError as error:
         return str(error)
     return None

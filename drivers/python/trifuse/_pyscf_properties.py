@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ._options import Options, refuse_unknown, taking
+from ._arrays import as_numbers
+from ._options import Options, integer, refuse_unknown, shown, taking, truth
 from ._pyscf_densities import gamma1, gamma2, gamma2_of_ccsd, is_restricted, rdm1, rdm2, solved_lambda
 from ._pyscf_derivatives import Derivatives, derivatives_by_integrals, derivatives_of
-from ._pyscf_fitted import refuse_other_fitting
+from ._pyscf_refusals import (expect_coupled_cluster, refuse_moved_core, refuse_other_energies, refuse_other_guess, refuse_other_orbitals,
+                              refuse_unsupported)
 from ._pyscf_response import gradient, relaxed_density, response, step_timer, terms_of_factors, terms_of_integrals
 from ._pyscf_triples import export, integrals_of, own_errors
 from .errors import UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-# f_ia of an SCF, hartree, is smaller where the orbitals of a gradient are those of Hartree-Fock.
-_COUPLED = 1e-4
 
 
 class _Known(NamedTuple):
@@ -46,17 +46,16 @@ class _Point:
     """The amplitudes and integrals of one call, after the checks."""
 
     def __init__(self, mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, options: dict[str, Any], relaxed: bool) -> None:
-        _expect_coupled_cluster(mycc)
+        expect_coupled_cluster(mycc)
         options = dict(options)
         verbose = options.pop("verbose", mycc.verbose)
         refuse_unknown(options, Options)
-        _refuse_other_energies(options)
+        refuse_other_energies(options)
         with own_errors():
             export.check_supported(mycc)
             refuse_unsupported(mycc)
-            self.t1, self.t2 = mycc.t1 if t1 is None else t1, mycc.t2 if t2 is None else t2
-            if self.t1 is None or self.t2 is None:
-                raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
+            self.t1, self.t2 = (_as_amplitudes(mycc, name, each) for name, each in (("t1", t1), ("t2", t2)))
+            refuse_other_guess(l1, l2, self.t1, self.t2)
             self.mycc, self.guess, self.options, self._eris = mycc, (l1, l2), {"verbose": verbose, **options}, eris
             self.fingerprint = _fingerprint(mycc, self.t1, self.t2, options)
             known = _known.get(mycc)
@@ -120,67 +119,24 @@ class _Point:
         return known
 
 
+def _as_amplitudes(mycc: Any, name: str, given: Any) -> Any:
+    """The amplitudes of this name, t1 or t2, those of the object if none are given: an array, for UCCSD a tuple of arrays."""
+    values = getattr(mycc, name) if given is None else given
+    if values is None:
+        raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
+    if is_restricted(mycc):
+        return as_numbers(name, values)
+    return tuple(as_numbers(name, each) for each in values)
+
+
 def _fingerprint(mycc: Any, t1: Any, t2: Any, options: dict[str, Any]) -> tuple[Any, ...]:
-    """Numbers that change with the amplitudes, the orbitals, the molecule and the options."""
-    arrays = [*(t1 if isinstance(t1, (tuple, list)) else (t1,)), *(t2 if isinstance(t2, (tuple, list)) else (t2,)),
-              *(np.asarray(c) for c in (mycc.mo_coeff if isinstance(mycc.mo_coeff, (tuple, list)) else (mycc.mo_coeff,)))]
-    sums = tuple((float(np.linalg.norm(each)), float(np.sum(each))) for each in map(np.asarray, arrays))
+    """What changes with the amplitudes, the orbitals, the molecule and the options."""
+    contents = hashlib.blake2b()
+    for values in (t1, t2, mycc.mo_coeff, mycc.get_frozen_mask()):
+        for each in values if isinstance(values, (tuple, list)) else (values,):
+            contents.update(np.ascontiguousarray(each).data)
     facts = sorted((name, repr(value)) for name, value in options.items() if name != "progress")
-    return (*sums, repr(mycc.frozen), mycc.mol.atom_coords().tobytes(), *facts)
-
-
-def _refuse_other_energies(options: dict[str, Any]) -> None:
-    method, omega2 = options.get("method"), options.get("omega2")
-    if method not in (None, "t", ["t"]):
-        raise UsageError(f"method is {method!r}, but only the derivatives of (T) are available; leave it out.")
-    if omega2 is not None and np.size(omega2) != 1:
-        raise UsageError("Properties belong to one energy; give one value of omega2.")
-    if options.get("rohf") not in (None, "given", "nwchem"):
-        raise UsageError("Properties are those of the orbitals of the object; leave out rohf.")
-
-
-def _expect_coupled_cluster(mycc: Any) -> None:
-    """Raises UsageError for an object of another kind, whose members would otherwise be missed one by one."""
-    if not hasattr(mycc, "t1"):
-        raise UsageError(f"{type(mycc).__module__}.{type(mycc).__name__} is not a PySCF coupled-cluster object; give a converged "
-                         "pyscf.cc.CCSD(mf).")
-
-
-def refuse_unsupported(mycc: Any) -> None:
-    """Raises UsageError for objects without Lambda and densities here."""
-    if type(mycc).__module__.startswith("gpu4pyscf"):
-        raise UsageError("Properties of objects of gpu4pyscf are not available; use mycc.to_cpu() and device=\"cuda\".")
-    if export.is_periodic(mycc):
-        raise UsageError("Properties of periodic calculations are not available; trifuse.pyscf.triples gives their energy.")
-    if getattr(mycc._scf, "with_df", None) is not None and not export.is_density_fitted(mycc):
-        raise UsageError("The SCF has density fitting, and this CCSD has not; make it by pyscf.cc.CCSD(mf), or the SCF without density_fit().")
-    if export.omega2_of(mycc) is not None:
-        raise UsageError("The amplitudes of this object are regularised, and Lambda equations for them are not available; use the "
-                         "CCSD object and omega2.")
-
-
-def refuse_other_orbitals(mycc: Any) -> None:
-    """Raises UsageError if the orbitals do not respond as those of Hartree-Fock do."""
-    mf, name = mycc._scf, type(mycc._scf).__name__
-    if getattr(mf, "with_df", None) is not None and mf.only_dfj:
-        raise UsageError("Relaxed properties with density fitting of the Coulomb energy alone are not available; leave out only_dfj.")
-    for with_df in (getattr(mf, "with_df", None), mycc.with_df if export.is_density_fitted(mycc) else None):
-        if with_df is not None:
-            refuse_other_fitting(with_df)
-    alpha_is_beta = not is_restricted(mycc) and np.array_equal(*mycc.mo_coeff) and len({int(n) for n in mycc.nocc}) > 1
-    if alpha_is_beta or "ROHF" in name:
-        raise UsageError("The response of ROHF orbitals is not available; use UHF, or a property at fixed orbitals (relaxed=False).")
-    same = np.shape(mycc.mo_coeff) == np.shape(mf.mo_coeff) and np.allclose(mycc.mo_coeff, mf.mo_coeff, rtol=0, atol=1e-10)
-    if not same:
-        raise UsageError("The orbitals of the CCSD object are not those of its SCF (natural or other orbitals), whose response is not "
-                         "available; use those of the SCF, or a property at fixed orbitals (relaxed=False).")
-    fock = np.asarray(mf.get_fock())
-    parts = ((mf.mo_coeff, mf.mo_occ, fock),) if fock.ndim == 2 else zip(mf.mo_coeff, mf.mo_occ, fock)
-    coupling = max(abs(c[:, occ > 0].T @ f @ c[:, occ == 0]).max(initial=0.0) for c, occ, f in parts)
-    if coupling > _COUPLED:
-        raise UsageError(f"The orbitals are not those of a converged Hartree-Fock: the Fock matrix couples occupied and virtual orbitals "
-                         f"by {coupling:.1e} hartree; converge the SCF and run the CCSD again, or use a property at fixed orbitals "
-                         "(relaxed=False).")
+    return (contents.digest(), mycc.mol.atom_coords().tobytes(), *facts)
 
 
 @taking(Options)
@@ -213,6 +169,7 @@ def make_rdm1(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: Any
     relaxed=False: at fixed orbitals, as that of PySCF. relaxed=True: with the response of the orbitals. ao_repr=True: in atomic
     orbitals, else in those of mycc. The other parameters are those of `solve_lambda`.
     """
+    relaxed, ao_repr = truth("relaxed", relaxed), truth("ao_repr", ao_repr)
     point = _Point(mycc, t1, t2, l1, l2, eris, dict(options), relaxed)
     if not relaxed:
         return rdm1(mycc, point.unrelaxed().d1, ao_repr=ao_repr)
@@ -249,6 +206,8 @@ def dip_moment(mycc: Any, relaxed: bool = True, unit: str = "Debye", t1: Any = N
     relaxed=True: the derivative of the energy by an electric field, in three times the time of E(T). relaxed=False: at fixed
     orbitals, in twice that time. The other parameters are those of `solve_lambda`.
     """
+    if not isinstance(unit, str) or unit.lower() not in ("debye", "au"):
+        raise UsageError(f"unit is {shown(unit)}, but it must be Debye or au.")
     density = make_rdm1(mycc, t1, t2, l1, l2, eris, True, relaxed, **options)
     return mycc._scf.dip_moment(mycc.mol, np.asarray(density), unit=unit, verbose=0)
 
@@ -262,7 +221,7 @@ def Gradients(mycc: Any, **options: Unpack[Options]) -> Any:
     `triples`, with one value of omega2: for example Gradients(mycc, device="cuda").
     """
     refuse_unknown(options, Options)
-    _expect_coupled_cluster(mycc)
+    expect_coupled_cluster(mycc)
     return _classes(is_restricted(mycc))[0](mycc, dict(options))
 
 
@@ -313,11 +272,16 @@ class _Gradients:
 
 def electronic(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, atoms: Any, options: dict[str, Any]) -> tuple[Any, float]:
     """The gradient of the electronic energy of the chosen atoms [atom, xyz], hartree/bohr, and E(CCSD(T)), hartree."""
+    chosen = None if atoms is None else [integer("a number of atmlst", each) for each in np.ravel(atoms)]
+    for atom in chosen or ():
+        if not 0 <= atom < mycc.mol.natm:
+            raise UsageError(f"There is no atom {atom}; atmlst has numbers from 0 to {mycc.mol.natm - 1}.")
     point = _Point(mycc, t1, t2, l1, l2, eris, options, relaxed=True)
+    refuse_moved_core(mycc)
     known = point.relaxed(with_gradient=True)
     e_tot = float(np.real(mycc.e_hf if mycc.e_hf is not None else mycc._scf.e_tot)) + float(np.real(
         mycc.energy(point.t1, point.t2, point.eris))) + known.e_t
-    return (known.gradient if atoms is None else known.gradient[np.asarray(atoms)]).copy(), e_tot
+    return known.gradient[slice(None) if chosen is None else chosen].copy(), e_tot
 
 
 class _Scanner:

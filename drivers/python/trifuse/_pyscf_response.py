@@ -19,6 +19,9 @@ from .errors import UsageError
 # The Z-vector equations are solved until the residual is this part of the right side; they fail above the second number.
 _RESIDUAL, _LARGEST_RESIDUAL = 1e-12, 1e-8
 _MOST_SOLUTIONS = 8
+# A frozen and an active orbital are degenerate below the first number, hartree. Symmetry keeps them apart if the element of the
+# Lagrangian between them is below the second one, hartree.
+_CLOSE, _OF_SYMMETRY = 1e-6, 1e-6
 
 
 class Response(NamedTuple):
@@ -119,9 +122,21 @@ def _unrelaxed(spins: _Spins, n: int, doo: Any, dvv: Any, lagrangian: Any) -> An
     matrix, e = np.zeros_like(lagrangian), spins.energies[n]
     for active, frozen, block in ((active_o, frozen_o, doo), (active_v, frozen_v, dvv)):
         matrix[np.ix_(active, active)] = (block + block.T) / 2
-        mixed = lagrangian[np.ix_(frozen, active)] / (e[frozen, None] - e[active])
+        mixed = _between(lagrangian[np.ix_(frozen, active)], e[frozen, None] - e[active])
         matrix[np.ix_(frozen, active)], matrix[np.ix_(active, frozen)] = mixed, mixed.T
     return matrix
+
+
+def _between(lagrangian: Any, gaps: Any) -> Any:
+    """The density between frozen and active orbitals, [frozen,active]. `gaps`: differences of their energies, hartree.
+
+    Of degenerate orbitals it is zero if symmetry keeps them apart. Otherwise E(CCSD(T)) depends on how they are mixed.
+    """
+    close = abs(gaps) < _CLOSE
+    if np.any(close & (abs(lagrangian) > _OF_SYMMETRY)):
+        raise UsageError("A frozen orbital has the energy of one that is not frozen, so the energy depends on how an SCF happens to mix "
+                         "them, and has no derivative; freeze both or none.")
+    return np.where(close, 0.0, lagrangian) / np.where(close, 1.0, gaps)
 
 
 def terms_of_factors(mycc: Any, d2: Any, derivatives: Derivatives, with_gradient: bool) -> TwoElectronTerms:
