@@ -23,6 +23,7 @@
 #include "drivers/progress.hpp"
 #include "drivers/source_options.hpp"
 #include "tce_tiles/dense/array_specs.hpp"
+#include "tce_tiles/dense/dense_source.hpp"
 #include "tce_tiles/sources/synthetic_source.hpp"
 #include "tce_tiles/tiles/factor_source.hpp"
 #include "tce_tiles/tiles/wrapped_source.hpp"
@@ -72,7 +73,7 @@ struct PlanCommand {
     const WithoutFactors whole(*molecule);
     const NeedsOfMethods needs = needs_of(options.methods.empty() ? std::vector{TriplesMethod::t} : options.methods);
     problem.formulation = formulation_of(*molecule);
-    problem.derivatives = derivatives(machine, job);
+    problem.derivatives = derivatives(machine, job, *molecule);
     set_sides(problem, *molecule, whole, needs, options);
     const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
     require_predictable(tiles, problem.formulation);
@@ -142,7 +143,11 @@ struct PlanCommand {
         throw UsageError("Give either amplitudes (PATH) or --occupied and --virtual, not both.");
       }
       if (auxiliary) throw UsageError("--factors goes with --occupied and --virtual; a dump has its own factors.");
-      return source.open();
+      auto molecule = source.open();
+      if (!molecule->has_integrals())
+        throw UsageError(
+            fmt::format("{} has amplitudes only; name the dump with the integrals of the run.", source.path));
+      return molecule;
     }
     if (!occupied || !virtuals) {
       throw UsageError("Give amplitudes (PATH), or the numbers of orbitals: --occupied O --virtual V.");
@@ -157,8 +162,13 @@ struct PlanCommand {
     return make_synthetic_source(made_up);
   }
 
-  Derivatives derivatives(const MachineModel& machine, const JobShape& job) const {
+  Derivatives derivatives(const MachineModel& machine, const JobShape& job, const TileSource& molecule) const {
     if (derivatives_of.empty()) return Derivatives::none;
+    const auto has_derivatives = [](TriplesMethod x) { return x == TriplesMethod::t || x == TriplesMethod::reg_t; };
+    if (options.methods.size() > 1 || !std::all_of(options.methods.begin(), options.methods.end(), has_derivatives))
+      throw UsageError("--derivatives-of is for the method t or reg-t alone; leave one of the options out.");
+    if (!source.path.empty() && dense_input_of(molecule) == nullptr)
+      throw UsageError("Derivatives are not computed for NWChem's files; convert them to a dump, or leave them out.");
     if (job.gpus > 0 && !machine.computes_derivatives) {
       throw UsageError(
           fmt::format("A GPU {} computes no derivatives, which need compute capability 9.0; use --gpu-model h100 or "

@@ -57,6 +57,26 @@ void expect_command(const CLI::App& app, int argc, char** argv) {
                        : fmt::format("There is no command '{}'; did you mean '{}'?", word, nearest));
 }
 
+/// Throws UsageError if a list has an empty member, which the parser would leave out.
+void refuse_empty_members(const CLI::App& app, int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  const auto is_asked_for = [&](const CLI::App* command) { return argc > 1 && command->check_name(argv[1]); };
+  const auto is_list = [](const CLI::Option* option) { return option->get_delimiter() != 0; };
+  for (const CLI::App* command : app.get_subcommands(is_asked_for)) {
+    for (const CLI::Option* option : command->get_options(is_list)) {
+      const std::string name = option->get_name();
+      for (std::size_t n = 2; n < words.size(); ++n) {
+        const bool joined = words[n].starts_with(name + "=");
+        if (!joined && words[n - 1] != name) continue;
+        const std::string list = "," + words[n].substr(joined ? name.size() + 1 : 0) + ",";
+        if (list != ",," && list.find(",,") != std::string::npos)
+          throw UsageError(fmt::format("{} is {}, with an empty member; leave out the comma, or give the value.", name,
+                                       list.substr(1, list.size() - 2)));
+      }
+    }
+  }
+}
+
 /// Runs the command line and returns the exit code. `communicator`: the ranks of the job; null for a single process.
 /// Only rank 0 prints.
 int run_program(int argc, char** argv, Communicator* communicator) {
@@ -86,6 +106,7 @@ int run_program(int argc, char** argv, Communicator* communicator) {
     for (CLI::Option* option : command->get_options()) option->check(not_empty);
   }
   try {
+    run_collectively(communicator, [&] { refuse_empty_members(app, argc, argv); });
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Other ranks may have a valid command line. They wait for this rank in a collective call.

@@ -26,7 +26,12 @@ bool is_earlier_report(const std::string& path, const std::string& command) {
   std::error_code error;
   if (std::filesystem::file_size(path, error) > largest_report || error) return false;
   std::ifstream file(path, std::ios::binary);
-  const nlohmann::json report = nlohmann::json::parse(file, nullptr, false);
+  nlohmann::json report;
+  try {
+    report = nlohmann::json::parse(file, nullptr, false);
+  } catch (const std::ios_base::failure&) {  // of its buffer: the file cannot be read
+    return false;
+  }
   if (!report.is_object()) return false;
   const auto holds = [&](const char* name, const nlohmann::json& value) {
     const auto found = report.find(name);

@@ -9,8 +9,9 @@ namespace trifuse {
 
 std::optional<std::int64_t> parse_bytes(const std::string& text) {
   static constexpr std::pair<const char*, double> units[] = {
-      {"", 1.0},   {"B", 1.0},    {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},   {"M", 0x1p20},   {"MiB", 0x1p20},
-      {"MB", 1e6}, {"G", 0x1p30}, {"GiB", 0x1p30}, {"GB", 1e9},     {"T", 0x1p40}, {"TiB", 0x1p40}, {"TB", 1e12}};
+      {"", 1.0},       {"B", 1.0},   {"K", 0x1p10}, {"KiB", 0x1p10}, {"KB", 1e3}, {"M", 0x1p20},
+      {"MiB", 0x1p20}, {"MB", 1e6},  {"G", 0x1p30}, {"GiB", 0x1p30}, {"GB", 1e9}, {"T", 0x1p40},
+      {"TiB", 0x1p40}, {"TB", 1e12}, {"P", 0x1p50}, {"PiB", 0x1p50}, {"PB", 1e15}};
   std::size_t used = 0;
   double number = -1.0;
   try {

@@ -100,12 +100,9 @@ class ExpectedSums {
     if (beyond <= relative * size) return;
     throw Error(fmt::format(
         "The derivatives contradict the energies: the sum over {} is {:.12g} instead of {:.12g} hartree, so no "
-        "derivatives are returned. If the arrays are not those of a molecule, some derivatives are too large (above "
-        "{:.0f}), or an array lacks its symmetry, which the check of the input would find; otherwise please report "
-        "this "
-        "as a bug of Trifuse.{}",
-        what, product.sum, expected, 0x1p63 * unit_of_operands,
-        mixed_ ? " The precision double may give right derivatives." : ""));
+        "derivatives are returned. An array may lack its symmetry, which the check of the input would find; otherwise "
+        "please report this as a bug of Trifuse.{}",
+        what, product.sum, expected, mixed_ ? " The precision double may give right derivatives." : ""));
   }
   /// Returns the largest error of all sums, relative to their magnitudes.
   double largest_error() const { return largest_; }

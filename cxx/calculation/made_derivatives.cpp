@@ -43,6 +43,9 @@ MadeDerivatives::MadeDerivatives(const Problem& problem, const PanelLayout& layo
            "");
   if (problem.left != nullptr) add_side(problem, *problem.left, {ArrayKind::t2}, of_left_side);
   if (factors && all) made_ = derivatives_by_factors(problem, layout_, *sums_, threads_);
+  // Orbital energies are not zero, so check_derivatives() sees each of their derivatives.
+  expect_in_range(sums[DerivativeSums::omega2].front());
+  for (std::size_t n = DerivativeSums::ov_tensor(0); n < sums.size(); ++n) expect_in_range(std::span(sums[n]));
   add_ov_tensors(problem, sums);
   add_energies(sums[DerivativeSums::energies], sums[DerivativeSums::omega2].front());
   list_arrays();

@@ -78,7 +78,7 @@ void MemoryPlan::share(const RankAssignment& assignment, int ranks) {
   const bool asked = limit_asked && limit <= host;
   const std::string limited_by = asked ? "--memory" : "the memory of its host";
   const std::string advice = asked ? "allow more, or start more ranks" : "use more hosts";
-  if (for_operands < rotation_peak - rotated_of_rank) {
+  if (rotation_peak > 0 && for_operands < rotation_peak - rotated_of_rank) {
     throw UsageError(fmt::format("Each of {} ranks needs {} to rotate orbitals, but {} allows this rank {}; {}.", ranks,
                                  amount(rotation_peak), limited_by, amount(for_operands + rotated_of_rank), advice));
   }

@@ -77,6 +77,12 @@ void Fragments::read(Spin spin) {
   values.resize(static_cast<std::size_t>(array->size()));
   array->read_all(values);
   check_finite(values, array->label());
+  constexpr double largest_weight = 1e6;  // of matrices that weight orbitals; a projector has elements up to 1
+  for (const double value : values) {
+    if (std::abs(value) <= largest_weight) continue;
+    throw InputError(
+        fmt::format("{} has an element {:.3g}, but a projector has elements up to 1.", array->label().text(), value));
+  }
   const auto n = static_cast<std::size_t>(holes);
   for (std::size_t f = 0; f < count_; ++f) make_symmetric(&values[f * n * n], n, array->label(), f);
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,15 @@
 namespace trifuse {
 
 /// Units of the sums: of derivatives by orbital energies and omega2, and of all others, hartree per unit of the
-/// operand. Sums of the latter stay below 32, which is 100 times what molecules have. A sum that leaves its range is
-/// wrong by more than any rounding; check_derivatives() then finds a contradiction.
+/// operand. The range of the latter is 32, which is 100 times what molecules have.
 inline constexpr double unit_of_energies = 0x1p-54, unit_of_operands = 0x1p-58;
+
+/// Throws InputError if a sum by operands is above a quarter of its range, or one by omega2 above half of it: then it
+/// or another one may have left the range, and would be wrong without a sign of it. `sums`: in units of the sums, or
+/// the integers themselves.
+void expect_in_range(std::span<const double> by_operands);
+void expect_in_range(std::span<const std::int64_t> by_operands);
+void expect_in_range(std::int64_t by_omega2);
 
 /// Numbers of the arrays in ResultShape::sums.
 struct DerivativeSums {

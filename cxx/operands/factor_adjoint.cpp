@@ -8,6 +8,7 @@
 #include "cxx/base/blas.hpp"
 #include "cxx/base/buffer.hpp"
 #include "cxx/base/share_among_threads.hpp"
+#include "cxx/operands/derivative_sums.hpp"
 #include "cxx/operands/factor_products.hpp"
 #include "tce_tiles/factors/factor_slabs.hpp"
 
@@ -129,8 +130,10 @@ void add_share(const Slabs& slabs, const PanelShare& share, const CompleteSums& 
   };
   for (std::int64_t z = 0; z < share.rows.extent[product.z]; ++z) {
     const CompleteSums::Piece rows[] = {rows_of(share, z)};
-    sums.read(rows, static_cast<std::size_t>(pairs * length),
-              [&](std::span<const double> seeds) { add(z, seeds.data()); });
+    sums.read(rows, static_cast<std::size_t>(pairs * length), [&](std::span<const double> seeds) {
+      expect_in_range(seeds);
+      add(z, seeds.data());
+    });
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "cxx/operands/derivative_sums.hpp"
 #include "tce_tiles/tiles/tile_source.hpp"
 
 namespace trifuse {
@@ -18,7 +19,11 @@ void read_block(const PanelBlocks& blocks, const PanelBlocks::Use& use_of_block,
     pieces.push_back(
         {piece.panel.begin + piece.in_panel, piece.in_block, piece.extent, piece.to, piece.from, piece.sign});
   });
-  sums.read(pieces, static_cast<std::size_t>(block.size[0] * block.size[1] * block.size[2] * block.size[3]), use);
+  sums.read(pieces, static_cast<std::size_t>(block.size[0] * block.size[1] * block.size[2] * block.size[3]),
+            [&](std::span<const double> values) {
+              expect_in_range(values);
+              use(values);
+            });
 }
 
 InnerProduct InnerProduct::of(std::span<const double> x, std::span<const double> y) {

@@ -13,7 +13,7 @@ namespace trifuse {
 /// Makes the derivatives by a block, or by a part of one, in units of the sums, and calls `use` with them, C order.
 /// Each element is the sum over all elements of panels that are copies of it. `blocks`: of the layout of the sums,
 /// without factors. `block`: its position, and the block of which it is a part. Exceptions are those of
-/// CompleteSums::read().
+/// CompleteSums::read() and of expect_in_range().
 void read_block(const PanelBlocks& blocks, const PanelBlocks::Use& use_of_block, const PanelBlocks::BlockShape& block,
                 const CompleteSums& sums, const std::function<void(std::span<const double>)>& use);
 

@@ -72,7 +72,7 @@ void execute_chunks(TaskRun& run, RankAssignment& assignment) {
       run.scheduler->continue_on_cores();
       run.no_more_chunks = false;
     }
-    store_sums(run);
+    store_last_sums(run);
     if (run.stopped() && run.executor != nullptr && !run.everything_done()) throw_interrupted(run);
   } catch (...) {
     run.scheduler->drain();
@@ -146,7 +146,7 @@ void add_outcomes(TaskRun& run, double seconds) {
     run.outcome.operations += n[7];
     warned = warned || n[2] != 0.0;
   }
-  if (warned) {
+  if (warned || run.stored) {
     constexpr std::size_t longest = 1000;
     for (const std::string& warning : allgather(communicator, run.warning, longest)) {
       if (!warning.empty()) run.outcome.warnings.push_back(warning);

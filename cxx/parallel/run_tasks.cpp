@@ -35,7 +35,7 @@ void run_alone(TaskRun& run, const std::vector<bool>& finished) {
     if (work_on_all_threads(run) || run.stopped() || run.everything_done()) break;
     continue_on_cores(run);
   }
-  store_sums(run);
+  store_last_sums(run);
   if (!run.everything_done()) throw_interrupted(run);
 }
 

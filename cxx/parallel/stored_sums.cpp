@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/communicator.hpp"
@@ -64,6 +66,19 @@ std::string bytes_of(std::span<const std::int64_t> numbers) {
       fmt::format("The file {} with sums of derivatives {}; delete it and the journal to start again.", path, why));
 }
 
+/// Rules for the file of a rank.
+OutputRules rules_of_sums() {
+  OutputRules rules;
+  rules.cure = "give another --journal file, or free some space and start the run again with the same journal";
+  rules.kept = "this file exists and has no sums of derivatives; give another --journal file";
+  rules.is_earlier = [](const std::string& path) {
+    std::string magic(magic_of_sums.size(), '\0');
+    std::ifstream(path, std::ios::binary).read(magic.data(), static_cast<std::streamsize>(magic.size()));
+    return magic == magic_of_sums;
+  };
+  return rules;
+}
+
 }
 
 StoredSums::StoredSums(Journal& journal, std::span<const SummedArray> arrays, Communicator* communicator,
@@ -75,6 +90,7 @@ StoredSums::StoredSums(Journal& journal, std::span<const SummedArray> arrays, Co
   own_.assign(journal.key().tasks, false);
   std::vector<double> files(own_.size(), 0.0);
   run_collectively(communicator, [&] {
+    if (journal.writes()) OutputFile(path_, rules_of_sums());  // throws now, and not after hours
     for (const auto& [writer, file] : journal_files(journal.path(), ending_of_sums)) {
       if (writer % ranks != rank) continue;
       const bool own = journal.writes() && writer == rank;
@@ -123,6 +139,10 @@ std::string StoredSums::header() const {
 }
 
 std::vector<bool> StoredSums::read(const std::string& path, TaskSums* sums) const {
+  std::error_code unknown;
+  if (const auto status = std::filesystem::status(path, unknown);
+      std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    refuse_sums(path, "is not a regular file");  // a pipe would be waited for
   std::ifstream file(path, std::ios::binary);
   if (!file) throw SystemError(fmt::format("The file {} cannot be opened: {}.", path, std::strerror(errno)));
   RunningChecksum checksum;
@@ -170,17 +190,20 @@ void StoredSums::write(const std::vector<bool>& done, const TaskSums& sums) {
   for (std::size_t task = 0; task < done.size(); ++task) tasks[task] = tasks[task] || done[task];
   if (!journal_.writes() || tasks == own_) return;
   const double begin = wall_seconds();
+  try {
+    write_file(tasks, sums);
+  } catch (const Error& error) {
+    throw SumsNotStored(fmt::format("The sums of derivatives are not stored beside the journal: {}", error.what()));
+  }
+  own_ = std::move(tasks);
+  last_ = wall_seconds();
+  seconds_ = last_ - begin;
+}
+
+void StoredSums::write_file(const std::vector<bool>& tasks, const TaskSums& sums) {
   // The journal must not lose the energies of these tasks, not even if the machine crashes.
   journal_.synchronise();
-  OutputRules rules;
-  rules.cure = "give another --journal file, or free some space and start the run again with the same journal";
-  rules.kept = "this file exists and has no sums of derivatives; give another --journal file";
-  rules.is_earlier = [](const std::string& path) {
-    std::string magic(magic_of_sums.size(), '\0');
-    std::ifstream(path, std::ios::binary).read(magic.data(), static_cast<std::streamsize>(magic.size()));
-    return magic == magic_of_sums;
-  };
-  OutputFile file(path_, rules);
+  OutputFile file(path_, rules_of_sums());
   RunningChecksum checksum;
   const auto write = [&](const std::string& bytes) {
     checksum.add(bytes);
@@ -200,9 +223,6 @@ void StoredSums::write(const std::vector<bool>& done, const TaskSums& sums) {
   last.put(checksum.value());
   file.write(last.bytes());
   file.finish();
-  own_ = std::move(tasks);
-  last_ = wall_seconds();
-  seconds_ = last_ - begin;
 }
 
 void StoredSums::add_absent(TaskSums& sums) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cxx/base/error.hpp"
 #include "cxx/parallel/journal.hpp"
 #include "cxx/plan/task_results.hpp"
 #include "cxx/plan/task_sums.hpp"
@@ -13,6 +14,12 @@
 namespace trifuse {
 
 class Communicator;
+
+/// The sums of a rank cannot be written. The earlier file stays.
+class SumsNotStored final : public SystemError {
+ public:
+  using SystemError::SystemError;
+};
 
 /// The arrays to which tasks have added, in files beside a journal. A journal has the energies of each task, but the
 /// arrays are too large to be stored for each task. So each rank writes its arrays from time to time, with the list of
@@ -27,7 +34,7 @@ class StoredSums {
  public:
   /// Reads the files of a journal, and adds those of this rank to `sums`. Collective if `communicator` is not null.
   /// Throws on every rank: UsageError if a file is damaged, or belongs to a run with other input, options or arrays, or
-  /// if the files do not belong to the journal; SystemError if a file cannot be read.
+  /// if the files do not belong to the journal; SystemError if a file cannot be read, or that of this rank not written.
   ///
   /// `journal`: must stay valid. `arrays`: the arrays of this run. `sums`: of this rank, zeros.
   StoredSums(Journal& journal, std::span<const SummedArray> arrays, Communicator* communicator, TaskSums& sums);
@@ -39,8 +46,8 @@ class StoredSums {
   /// part of the time of the run. `pause`: seconds instead of a minute; 0: it is always time.
   bool due(double pause) const;
   /// Writes the arrays of this rank. No worker may add to them meanwhile. `done`: done[task], the tasks that this rank
-  /// has executed in this run and added to `sums`. Does nothing if the file has all of them. Throws SystemError if that
-  /// fails, e.g. because the disk is full; the earlier file stays.
+  /// has executed in this run and added to `sums`. Does nothing if the file has all of them. Throws SumsNotStored
+  /// if that fails, e.g. because the disk is full.
   void write(const std::vector<bool>& done, const TaskSums& sums);
   /// Adds the arrays of ranks that this run does not have. Call it once, after the last write(). Throws as the
   /// constructor.
@@ -50,6 +57,8 @@ class StoredSums {
   /// Reads a file and checks all of it. Returns the tasks that it contains. `sums`: to which its arrays are added; may
   /// be null.
   std::vector<bool> read(const std::string& path, TaskSums* sums) const;
+  /// Writes the file of this rank with these tasks.
+  void write_file(const std::vector<bool>& tasks, const TaskSums& sums);
   /// Returns the bytes at the beginning of each file.
   std::string header() const;
   /// Throws UsageError unless each task is in at most one file, and in the journal. `files`: number of files with a

@@ -272,6 +272,17 @@ void store_sums(TaskRun& run) {
   run.unstored = false;
 }
 
+void store_last_sums(TaskRun& run) {
+  try {
+    store_sums(run);
+  } catch (const SumsNotStored& error) {
+    if (run.stopped()) throw;
+    run.unstored = false;
+    run.warning += (run.warning.empty() ? "" : " ") + std::string(error.what());
+    if (run.settings.warn) run.settings.warn(error.what());
+  }
+}
+
 void complete_sums(TaskRun& run) {
   std::shared_ptr<CompleteSums>& first = run.outcome.first_array;
   if (run.executor != nullptr) {

@@ -101,6 +101,9 @@ void warn_of_device(TaskRun& run, const std::string& why);
 
 /// Stores the sums of this process if there is a journal. No worker may execute a batch meanwhile.
 void store_sums(TaskRun& run);
+/// The same after the last task of this process. If all tasks are done and the sums cannot be stored, this is a
+/// warning: the results are there.
+void store_last_sums(TaskRun& run);
 
 /// Sets the sums of the outcome: with what the devices of this process have summed, and the stored sums of absent
 /// ranks.

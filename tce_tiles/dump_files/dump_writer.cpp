@@ -120,7 +120,7 @@ class Writer {
   bool compressed_ = false;
   bool labelled_ = false;          ///< true if the dump gets irreps
   std::vector<ArraySpec> arrays_;  ///< arrays that are collected from the blocks of the source
-  /// Other arrays: factors, or the integrals that they give, and the arrays for dressed moments.
+  /// Other arrays: factors, or the integrals that they give, the arrays for dressed moments, and fragments.
   std::vector<std::shared_ptr<const DenseArray>> copied_;
   std::int64_t factors_doubles_ = 0;  ///< number of elements of factors that are multiplied out
   std::int64_t version_ = stored_integrals_version;
@@ -155,6 +155,10 @@ void Writer::choose_arrays() {
         copied_.push_back(open_array(*dense->arrays, dense->header, spec));
       }
     }
+  }
+  for (const Spin spin : distinct_spins(restricted())) {
+    const std::string fragments = fragments_dataset(spin, restricted());
+    if (dense != nullptr && dense->arrays->has(fragments)) copied_.push_back(dense->arrays->array(fragments));
   }
   for (const ArraySpec& spec : arrays_) {
     std::int64_t n = 1;

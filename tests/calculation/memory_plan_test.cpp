@@ -117,6 +117,9 @@ TEST(MemoryPlan, OfARankReducesItsThreads) {
                              "This rank, one of 4, stores up to 255.0 KiB of the operands and needs 15.0 KiB to "
                              "compute, but the memory of its host allows 269.0 KiB; use more hosts.");
   plan = limited(255 + 14);
+  plan.sums = 1000 * kib;  // nothing is rotated, though less than nothing is left for operands
+  expect_failure<UsageError>([&] { plan.share(on_host(1e6), 4); }, "This rank, one of 4, stores");
+  plan = limited(255 + 14);
   expect_failure<UsageError>([&] { plan.share(on_host(1e6), 4); }, "but --memory allows 269.0 KiB; allow more");
   // Threads that share a task use the panels of two tasks.
   plan = small_plan();

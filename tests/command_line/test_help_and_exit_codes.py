@@ -91,6 +91,8 @@ class ExitCodes(ProgramTest):
                 (("run", WATER, "--frobnicate"), "`trifuse run` has no option --frobnicate; `trifuse run --help` lists its options."),
                 (("run", WATER, "more"), "`trifuse run` does not take the argument more; `trifuse run --help` lists what it takes."),
                 (("run", WATER, "--threads"), "--threads has no value; `trifuse run --help` lists the possible ones."),
+                (("run", WATER, "--omega2", "0,,1"), "--omega2 is 0,,1, with an empty member; leave out the comma, or give the value."),
+                (("run", WATER, "--method=ct,"), "--method is ct,, with an empty member; leave out the comma, or give the value."),
                 (("run", WATER, "--threads", "2", "--threads", "3"), "--threads has too many values; give it once, with one value."),
                 (("run", WATER, "--memory", "4"), '--memory is "4", which means 4 bytes; write a unit, for example 4GiB.'),
                 (("run", WATER, "--memory", "2000"), '--memory is "2000", which means 2000 bytes; write a unit, for example 2000MiB.')):

@@ -198,6 +198,10 @@ class ExistingFiles(OutputTest):
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
         self.assertEqual(list(directory.iterdir()), [])
 
+    def test_an_existing_file_that_cannot_be_read_is_kept(self):
+        outcome = trifuse("run", self.dump, "--json", "/proc/self/mem")
+        self.assert_one_sentence(outcome, 2, "/proc/self/mem", "not an earlier report")
+
     def test_two_outputs_need_two_files(self):
         same = self.folder / "same"
         outcome = trifuse("plan", self.dump, "--json", same, "--trace", f"{self.folder}/./same", "--overwrite")

@@ -65,6 +65,10 @@ class DerivativesTest(PlanTest):
 
     def test_what_cannot_be_done_is_said(self):
         self.assert_usage(*SIZES, "--derivatives-of", "t", "--gpu-model", "a100", saying="A GPU a100 computes no derivatives")
+        for methods in ("ct", "t,ct"):
+            self.assert_usage(*SIZES, "--gpus", 0, "--derivatives-of", "all", "--method", methods, saying="for the method t or reg-t alone")
+        self.assert_usage(DATA / "h2o_631g_c1_rhf_t5_2eorb", "--gpus", 0, "--derivatives-of", "t", saying="NWChem's files")
+        self.assert_usage(DUMPS / "hf_160_631g_rhf_lambda.h5", "--gpus", 0, saying="has amplitudes only")
         large = ("--occupied", 60, "--virtual", 900, "--gpus", 0, "--assume", "node-memory=700e9")
         self.assertEqual(self.plan(*large)[0]["prediction"]["obstacles"], [])
         self.assertIn("Operands do not fit", self.plan(*large, "--derivatives-of", "all")[1])

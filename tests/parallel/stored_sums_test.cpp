@@ -1,6 +1,7 @@
 #include "cxx/parallel/stored_sums.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <functional>
@@ -165,6 +166,40 @@ TEST_F(SumsBesideAJournal, AreRefusedIfTwoFilesContainATask) {
   fs::copy_file(sums_path, path + ".rank1.sums");
   expect_refusal("belong to different runs");
   expect_refusal("belong to different runs", 2);
+}
+
+TEST_F(SumsBesideAJournal, AreRefusedWithoutWaitingIfTheyArePipes) {
+  for (const std::string& pipe : {sums_path, path + ".rank1.sums"}) {
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    expect_refusal("not a regular file");
+    expect_refusal("not a regular file", 2);
+    fs::remove(pipe);
+  }
+}
+
+TEST_F(SumsBesideAJournal, AreRefusedBeforeTheWorkIfTheyCannotBeStored) {
+  fs::create_directory(sums_path);
+  expect_refusal("not a regular file");
+  EXPECT_EQ(calls, 0u);
+}
+
+TEST_F(SumsBesideAJournal, MayFailToBeStoredAfterTheLastTask) {
+  for (const int ranks : {1, 2}) {
+    SCOPED_TRACE(ranks);
+    const auto failures = run(
+        ranks,
+        [&](RunSettings& settings, Communicator*) {
+          settings.progress = [&](const RunProgress&) { fs::create_directory(sums_path); };
+        },
+        [&](const RunOutcome& outcome) {
+          EXPECT_EQ(outcome.sums[0], MadeUpExecutor::sum_of(plan, 3));
+          ASSERT_EQ(outcome.warnings.size(), 1u);
+          EXPECT_NE(outcome.warnings[0].find("not stored beside the journal: " + sums_path), std::string::npos)
+              << outcome.warnings[0];
+        });
+    EXPECT_EQ(failures, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+    for (const auto& file : fs::directory_iterator(folder.path())) fs::remove_all(file.path());
+  }
 }
 
 TEST_F(SumsBesideAJournal, AreProtectedAsTheJournalIs) {

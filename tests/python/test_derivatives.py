@@ -107,8 +107,15 @@ class Derivatives(unittest.TestCase):
         self.expect_reference(random_arrays({"": 5}, {"": 18}, size=0.05))  # more than one tile of each kind
 
     def test_sums_out_of_range_are_seen(self):
-        with self.assertRaisesRegex(trifuse.InternalError, "contradict the energies.*too large"):
+        """Also where the numbers of an array are zeros, which no sum of derivative times number sees."""
+        with self.assertRaisesRegex(trifuse.InputError, "Derivatives of E.T. reach .*, and sums of derivatives hold up to 8 hartree"):
             triples(random_arrays({"": 5}, {"": 18}, size=1.0))
+        arrays = random_arrays({"": 3}, {"": 5})
+        arrays["t1"][...] = 0.0
+        arrays["ovov"] *= 1e3
+        for executor in ({}, {"form": "spin-orbital"}):
+            with self.assertRaisesRegex(trifuse.InputError, "Derivatives of E.T. reach"):
+                triples(arrays, **executor)
 
     def test_open_shells(self):
         for holes, particles in ((4, 3), (4, 5)), ((2, 4), (5, 3)), ((3, 1), (4, 3)), ((3, 0), (4, 2)):
@@ -136,7 +143,7 @@ class Derivatives(unittest.TestCase):
         self.assertEqual(dict(triples(arrays, derivatives=None).derivatives), {})
 
     def test_threads_give_the_same_bits(self):
-        arrays = random_arrays({"": 6}, {"": 9})
+        arrays = random_arrays({"": 6}, {"": 9}, size=0.1)
         expect_same_bits(arrays, *({"threads": n, "tile_size": 3} for n in (1, 2, 3)))
 
     def test_antisymmetrised_and_packed_arrays(self):

@@ -98,7 +98,7 @@ class DerivativesByFactors(unittest.TestCase):
         for options in {}, {"tile_size": 2, "omega2": 0.1}, {"form": "spin-orbital"}:
             with self.subTest(options):
                 self.check(arrays, **options)
-        self.check(packed(random_factors({"": 5}, {"": 18}, size=0.05)))
+        self.check(packed(random_factors({"": 5}, {"": 18}, size=0.05, size_of_t2=0.1)))
 
     def test_open_shells(self):
         for holes, particles in ((4, 3), (4, 5)), ((3, 0), (4, 2)):

@@ -3,6 +3,7 @@
 
 import importlib
 import os
+import subprocess
 import tempfile
 import unittest
 from itertools import permutations
@@ -140,6 +141,9 @@ class ClosedShell(Case):
             self.assert_energies(trifuse.run(path, device="cpu"), self.energies)
             with trifuse.Dump(path) as dump:
                 self.assert_energies(trifuse.triples(**dump, device="cpu"), self.energies)
+            copy = os.path.join(folder, "copy.h5")
+            subprocess.run([os.environ["TRIFUSE"], "convert", path, copy], check=True, capture_output=True)
+            self.assert_energies(trifuse.run(copy, device="cpu"), self.energies)
 
     def test_density_fitting(self):
         """Factors give the energies of their products, also in orbitals that Trifuse rotates."""
@@ -182,6 +186,7 @@ class ClosedShell(Case):
                 ([np.zeros((4, 4, 1))], usage, r"one has the shape \[4, 4, 1\]"),
                 ([np.eye(4), np.ones(3)], usage, r"same number of occupied orbitals in each fragment, but they have \[3, 4\]"),
                 ([np.eye(5)], data, r"'fragments' has the shape \[1,5,5\], but it must be \[n,4,4\]"),
+                ([1e7 * np.eye(4)], data, "'fragments' has an element 1e.07, but a projector has elements up to 1"),
                 ([np.triu(np.ones((4, 4)))], data, "'fragments': the projector of fragment 0, counted from 0, is not symmetric")):
             self.assert_refused(error, sentence, trifuse.triples, **self.arrays, fragments=fragments)
         self.assert_refused(usage, "for the methods t and reg-t only", trifuse.triples, **self.arrays, fragments=self.u, method="ct")
