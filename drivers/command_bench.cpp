@@ -407,7 +407,7 @@ void add_bench(CLI::App& app, int&) {
       bench->add_flag("--contractions", command->contractions, "Measure the 48 contractions of TCCG on cores or a GPU");
   CLI::Option* share =
       bench->add_option("--share", command->share, "Share of the size of the contractions; default: cores 0.1, GPU 1")
-          ->check(CLI::Range(1e-6, 1.0) & CLI::Number)
+          ->check(CLI::Range(1e-6, 1.0))
           ->needs(contractions);
   bench->add_option("--table", command->contraction_table, "Write the table of the contractions to this CSV file")
       ->needs(contractions);

@@ -75,7 +75,8 @@ struct PlanCommand {
     problem.formulation = formulation_of(*molecule);
     problem.derivatives = derivatives(machine, job, *molecule);
     set_sides(problem, *molecule, whole, needs, options);
-    const TileSpace tiles = tiles_of(*molecule, problem.formulation, job.gpus > 0, options.tile_size);
+    const TileSpace tiles =
+        tiles_of(*molecule, problem.formulation, job.gpus > 0, options.precision, options.tile_size);
     require_predictable(tiles, problem.formulation);
     StatusLine status;
     const double tasks = estimated_tasks(tiles, problem.formulation);
@@ -207,9 +208,10 @@ struct PlanCommand {
   }
 
   /// Returns the tiles of a run, on GPUs or on cores. `size`: value of --tile-size.
-  static TileSpace tiles_of(const TileSource& molecule, SpinFormulation formulation, bool for_gpus,
+  static TileSpace tiles_of(const TileSource& molecule, SpinFormulation formulation, bool for_gpus, Precision precision,
                             std::optional<std::int64_t> size) {
-    return retile(molecule.tiles(), default_tiling(molecule.tiles(), formulation, for_gpus, size));
+    return retile(molecule.tiles(),
+                  default_tiling(molecule.tiles(), formulation, for_gpus, size, precision == Precision::mixed));
   }
 
   JobShape job_shape() const {
@@ -277,7 +279,7 @@ struct PlanCommand {
     trials.push_back({largest, plan.tasks.size(), chosen.seconds(), chosen.tasks.efficiency(), {}});
     if (job.gpus == 0) return trials;
     for (const std::optional<std::int64_t> size : {std::optional<std::int64_t>{}, {12}, {16}, {20}, {24}, {32}}) {
-      const TileSpace tiles = tiles_of(molecule, problem.formulation, true, size);
+      const TileSpace tiles = tiles_of(molecule, problem.formulation, true, chosen.precision, size);
       if (tiles == plan.tiles || estimated_tasks(tiles, problem.formulation) > many_tiles_tasks) continue;
       status.show(fmt::format("Trying {} tiles", size ? std::to_string(*size) : "other"));
       const Plan other = make_plan(tiles, problem.formulation, problem.sides());
@@ -301,7 +303,7 @@ struct PlanCommand {
       problem.formulation = run.formulation;
       const std::unique_ptr<TileSource> made_up = run.molecule();
       problem.right = made_up.get();
-      const TileSpace tiles = run.tiles ? *run.tiles : tiles_of(*made_up, run.formulation, true, {});
+      const TileSpace tiles = run.tiles ? *run.tiles : tiles_of(*made_up, run.formulation, true, Precision::fp64, {});
       require_predictable(tiles, run.formulation);
       const Plan plan = make_plan(tiles, run.formulation);
       const Inspection inspection(plan, problem, run.precision);

@@ -124,6 +124,8 @@ std::vector<std::pair<std::string, double>> means_of(const std::vector<MeasuredC
 }
 
 ContractionSet tccg_set(double share) {
+  // The parser takes "nan" for a number in any range.
+  if (std::isnan(share)) throw UsageError("--share is not a number; give a part of the size, 1e-6 to 1.");
   ContractionSet set{fmt::format("TCCG, {:g} of the size", share), "share", share, false, {}};
   for (const TccgContraction& which : tccg_contractions()) {
     const TccgLayouts layouts = layouts_of(which, share);

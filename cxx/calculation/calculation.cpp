@@ -76,7 +76,8 @@ void check_denominators(const Problem& problem, double largest_denominator) {
 /// known already.
 Tiling choose_tiling(const TileSpace& orbitals, const CalculationOptions& options, SpinFormulation formulation,
                      bool for_gpus, std::optional<Tiling> begun) {
-  const Tiling tiling = default_tiling(orbitals, formulation, for_gpus, options.tile_size);
+  const Tiling tiling =
+      default_tiling(orbitals, formulation, for_gpus, options.tile_size, options.precision == Precision::mixed);
   if (!begun && !options.journal.empty()) begun = Journal::tiles_in(options.journal);
   if (begun && options.tile_size && begun->sizes != tiling.sizes) {
     throw UsageError(

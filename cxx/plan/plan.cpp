@@ -86,7 +86,7 @@ TileSizes cpu_tile_sizes(const TileSpace& tiles, SpinFormulation formulation) {
 }
 
 /// Returns the default tile sizes of a run on GPUs, see default_tiling().
-TileSizes gpu_tile_sizes(const TileSpace& tiles) {
+TileSizes gpu_tile_sizes(const TileSpace& tiles, SpinFormulation formulation, bool has_sample) {
   TileSizes best{0, 32};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t size = 12; size <= 24; size += tile_granule) {
@@ -98,15 +98,19 @@ TileSizes gpu_tile_sizes(const TileSpace& tiles) {
     least = count;
     best.holes = size;
   }
+  // 20 of them are computed twice.
+  constexpr double few_tasks = 160;
+  const TileSpace cut = tiles.retiled_aligned(best.holes, best.particles, tile_granule);
+  if (has_sample && estimated_tasks(cut, formulation) < few_tasks) best.particles = 24;
   return best;
 }
 
 }
 
 Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
-                      std::optional<std::int64_t> size) {
+                      std::optional<std::int64_t> size, bool has_sample) {
   if (size) return {{*size, *size}, for_gpus};
-  return {for_gpus ? gpu_tile_sizes(orbitals) : cpu_tile_sizes(orbitals, formulation), true};
+  return {for_gpus ? gpu_tile_sizes(orbitals, formulation, has_sample) : cpu_tile_sizes(orbitals, formulation), true};
 }
 
 TileSpace retile(const TileSpace& orbitals, const Tiling& tiling) {

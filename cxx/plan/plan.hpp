@@ -56,8 +56,11 @@ inline constexpr std::int64_t tile_granule = 4;
 /// most about 500000 tasks. On GPUs, tiles need not be small for load balance, because kernels divide tasks further.
 /// Their size is 32 for particles. For holes it is the smallest multiple of `tile_granule` in 12..24 that gives the
 /// least number of hole tiles, so that few tiles are nearly empty.
+///
+/// `has_sample`: true for a run in mixed precision. If it would have few tasks, of which the sample were a large part,
+/// particles have the size 24 on GPUs.
 Tiling default_tiling(const TileSpace& orbitals, SpinFormulation formulation, bool for_gpus,
-                      std::optional<std::int64_t> size = {});
+                      std::optional<std::int64_t> size = {}, bool has_sample = false);
 /// Divides the orbitals of a tile space into new tiles. Throws UsageError if a tile size is less than 1.
 TileSpace retile(const TileSpace& orbitals, const Tiling& tiling);
 

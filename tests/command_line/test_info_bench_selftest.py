@@ -170,7 +170,8 @@ class Contractions(ProgramTest):
     def test_wrong_options_are_refused(self):
         for arguments, part in ((["--share", "0.1"], "--share requires --contractions"),
                                 (["--table", "t.csv"], "--table requires --contractions"),
-                                (["--contractions", "--share", "0"], "--share"), (["--contractions", "--explain", "49"], "1 to 48"),
+                                (["--contractions", "--share", "0"], "--share"),
+                                (["--contractions", "--share", "nan"], "--share is not a number"), (["--contractions", "--explain", "49"], "1 to 48"),
                                 (["--contractions", "--explain", "3", "--table", "t.csv"], "--explain measures nothing"),
                                 (["--batched", "5"], "--batched requires --contractions"),
                                 (["--contractions", "--batched", "0"], "--batched"),

@@ -36,5 +36,20 @@ TEST(TileSizesForGpus, LeaveFewHoleTilesAndNoneNearlyEmpty) {
   EXPECT_EQ(hole_size({14, 5, 16, 9}), 16);
 }
 
+TEST(TileSizesForGpus, AreSmallerForASampleOfFewTasks) {
+  const auto particle_size = [](std::int64_t occupied, std::int64_t virtuals, bool has_sample) {
+    std::vector<OrbitalRange> ranges;
+    for (const OrbitalClass c : {OrbitalClass::hole_alpha, OrbitalClass::hole_beta}) ranges.push_back({c, 0, occupied});
+    for (const OrbitalClass c : {OrbitalClass::particle_alpha, OrbitalClass::particle_beta})
+      ranges.push_back({c, 0, virtuals});
+    const TileSpace orbitals = TileSpace::partition(ranges, 4, 16, true);
+    return default_tiling(orbitals, SpinFormulation::spin_adapted, true, {}, has_sample).sizes.particles;
+  };
+  EXPECT_EQ(particle_size(20, 200, true), 24);  // 165 tasks instead of 84
+  EXPECT_EQ(particle_size(20, 200, false), 32);
+  EXPECT_EQ(particle_size(20, 300, true), 32);  // 220 tasks
+  EXPECT_EQ(particle_size(40, 200, true), 32);
+}
+
 }
 }
