@@ -108,7 +108,7 @@ class NuclearGradients(unittest.TestCase):
         np.testing.assert_allclose(trifuse.pyscf.dip_moment(cc, relaxed=False, unit="au"), NH2_UNRELAXED, rtol=0, atol=1e-9)
 
     def test_molecules_without_f_ov_by_symmetry(self):
-        """E(T) has a derivative by f_ov that is zero in each run. PySCF's gradients of degenerate orbitals are wrong."""
+        """E(T) has a derivative by an f_ov that is zero."""
         nitrogen, hydrogen = "N 0 0 0; N 0 0 1.1", "H 0 0 0; H 0 0 0.74"
         for atoms, spin in ((nitrogen, 0), (hydrogen, 0), (hydrogen, 2)):
             start = gto.M(atom=atoms, basis="sto-3g", spin=spin, verbose=0)
