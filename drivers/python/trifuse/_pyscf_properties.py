@@ -120,7 +120,7 @@ class _Point:
 
 
 def _as_amplitudes(mycc: Any, name: str, given: Any) -> Any:
-    """The amplitudes of this name, t1 or t2, those of the object if none are given: an array, for UCCSD a tuple of arrays."""
+    """The amplitudes t1 or t2: an array, for UCCSD a tuple of arrays. given=None: those of the object."""
     values = getattr(mycc, name) if given is None else given
     if values is None:
         raise UsageError("There are no CCSD amplitudes yet; call mycc.kernel() first.")
