@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -165,11 +165,11 @@ TEST_F(StoredTextsFile, IsReadInMilliseconds) {
   Texts texts;
   for (int n = 0; n < 1000; ++n) texts[std::string(150, 'x') + std::to_string(n)] = std::string(60, 'y');
   change_texts(path(), texts);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process: another program does not count
   EXPECT_EQ(read_texts(path()).texts, texts);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   RecordProperty("microseconds", static_cast<int>(seconds * 1e6));
-  EXPECT_LT(seconds, 0.1);  // 10 ms, and a busy machine
+  EXPECT_LT(seconds, 0.1);  // 10 ms, and sanitizers
 }
 
 TEST(CacheFolder, FollowsTheEnvironment) {

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import unittest
 import unittest.mock
 import warnings
@@ -294,30 +293,32 @@ class FollowedRuns(Case):
         self.assertEqual(output.getvalue(), "")
 
     def test_interrupt(self):
-        """Ctrl-C ends a run within a second; the process goes on."""
-        script = ("import signal, sys, time, trifuse; sys.path.insert(0, sys.argv[1]); import test_triples\n"
+        """Ctrl-C ends a run when the tasks that have begun end; the process goes on."""
+        script = ("import sys, trifuse; sys.path.insert(0, sys.argv[1]); import test_triples\n"
                   "arrays = test_triples.FollowedRuns().large()\n"
                   "print('ready', flush=True)\n"
-                  "try:\n    trifuse.triples(progress=lambda d, t: print('run', flush=True), **arrays)\n"
+                  "try:\n    trifuse.triples(progress=lambda d, t: print('run', d / max(t, 1), flush=True), **arrays)\n"
                   "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
                   "print(float(trifuse.triples(eps_occ=[-1.], eps_vir=[1.], t1=[[0.]], t2=[[[[0.]]]], ovvv=[[[[0.]]]],"
                   " ovoo=[[[[0.]]]], ovov=[[[[0.]]]])))\n")
         process = subprocess.Popen([sys.executable, "-c", script, os.path.dirname(os.path.abspath(__file__))],
                                    stdout=subprocess.PIPE, text=True)
         with process:
-            while process.stdout.readline().strip() != "run":
-                self.assertIsNone(process.poll())
-            time.sleep(0.3)
-            start = time.monotonic()
+            done = last = 0.0
+            while done == 0.0:
+                words = process.stdout.readline().split()
+                self.assertTrue(words, "The run ended before its first task.")
+                done = float(words[1]) if words[0] == "run" else 0.0
             process.send_signal(signal.SIGINT)
             for line in process.stdout:
                 if line.strip() == "interrupted":
-                    seconds = time.monotonic() - start
                     break
+                last = float(line.split()[1])
             else:
                 self.fail("The run was not interrupted.")
             rest = process.stdout.read().split()
-        self.assertLess(seconds, 1.0)
+        # Seconds would depend on what else the machine does.
+        self.assertLess(last, done + 0.5)
         self.assertEqual((rest, process.returncode), (["0.0"], 0))
 
 
