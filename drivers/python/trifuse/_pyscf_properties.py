@@ -45,7 +45,7 @@ _known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
 class _Point:
     """The amplitudes and integrals of one call, after the checks."""
 
-    def __init__(self, mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, options: dict[str, Any], relaxed: bool) -> None:
+    def __init__(self, mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, options: dict[str, Any]) -> None:
         expect_coupled_cluster(mycc)
         options = dict(options)
         verbose = options.pop("verbose", mycc.verbose)
@@ -60,8 +60,6 @@ class _Point:
             self.fingerprint = _fingerprint(mycc, self.t1, self.t2, options)
             known = _known.get(mycc)
             self.known = known if known is not None and known.fingerprint == self.fingerprint else None
-            if relaxed:
-                refuse_other_orbitals(mycc)
 
     @functools.cached_property
     def eris(self) -> Any:
@@ -86,6 +84,7 @@ class _Point:
         known = self.known
         if known is not None and known.relaxed is not None and (known.gradient is not None or not with_gradient):
             return known
+        refuse_other_orbitals(self.mycc)
         done = step_timer(self.mycc, self.options["verbose"])
         derivatives = self.derivatives("all", fock=True)
         done("derivatives of E(T)")
@@ -157,7 +156,7 @@ def solve_lambda(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: 
 
     The other options are those of `triples`. The results for the last amplitudes of an object are kept as long as the object.
     """
-    known = _Point(mycc, t1, t2, l1, l2, eris, dict(options), relaxed=False).unrelaxed()
+    known = _Point(mycc, t1, t2, l1, l2, eris, dict(options)).unrelaxed()
     return known.l1, known.l2
 
 
@@ -170,7 +169,7 @@ def make_rdm1(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: Any
     orbitals, else in those of mycc. The other parameters are those of `solve_lambda`.
     """
     relaxed, ao_repr = truth("relaxed", relaxed), truth("ao_repr", ao_repr)
-    point = _Point(mycc, t1, t2, l1, l2, eris, dict(options), relaxed)
+    point = _Point(mycc, t1, t2, l1, l2, eris, dict(options))
     if not relaxed:
         return rdm1(mycc, point.unrelaxed().d1, ao_repr=ao_repr)
     density = point.relaxed(with_gradient=False).relaxed
@@ -190,7 +189,7 @@ def make_rdm2(mycc: Any, t1: Any = None, t2: Any = None, l1: Any = None, l2: Any
     Its elements have the symmetry of the integrals where (T) enters. Those of PySCF do not, and give the same energy. The
     parameters are those of `make_rdm1`.
     """
-    point = _Point(mycc, t1, t2, l1, l2, eris, dict(options), relaxed=False)
+    point = _Point(mycc, t1, t2, l1, l2, eris, dict(options))
     derivatives = derivatives_by_integrals(mycc, point.t1, point.t2, point.eris, point.options)
     known = point.known or point._remember(point._lambda(derivatives))
     with importlib.import_module("pyscf.lib").H5TmpFile() as file:
@@ -276,7 +275,7 @@ def electronic(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, atoms: 
     for atom in chosen or ():
         if not 0 <= atom < mycc.mol.natm:
             raise UsageError(f"There is no atom {atom}; atmlst has numbers from 0 to {mycc.mol.natm - 1}.")
-    point = _Point(mycc, t1, t2, l1, l2, eris, options, relaxed=True)
+    point = _Point(mycc, t1, t2, l1, l2, eris, options)
     refuse_moved_core(mycc)
     known = point.relaxed(with_gradient=True)
     e_tot = float(np.real(mycc.e_hf if mycc.e_hf is not None else mycc._scf.e_tot)) + float(np.real(
