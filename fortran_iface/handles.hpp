@@ -72,9 +72,10 @@ inline trifuse_code code_of(ErrorKind kind) {
   return TRIFUSE_FAILED;
 }
 
-/// Runs `body` and returns its result. If it throws, sets the status and returns `failed`.
+/// Runs `body` and returns its result. If it throws, sets the status and returns `failed`. `door`: whose names of
+/// options the sentence has.
 template <typename Body, typename Result = std::invoke_result_t<Body>>
-Result guarded(trifuse_status* status, Result failed, Body body) {
+Result guarded(trifuse_status* status, Result failed, Body body, Door door = Door::library) {
   set(status, TRIFUSE_SUCCESS, "");
   try {
     return body();
@@ -82,18 +83,19 @@ Result guarded(trifuse_status* status, Result failed, Body body) {
     set(status, TRIFUSE_BAD_HANDLE, error.what());
   } catch (...) {
     const std::exception_ptr failure = std::current_exception();
-    set(status, code_of(kind_of(failure)), sentence_of(failure));
+    set(status, code_of(kind_of(failure)), in_words_of(door, sentence_of(failure)));
   }
   return failed;
 }
 
 /// Runs a `body` without a result. If it throws, sets the status.
 template <typename Body>
-void guarded(trifuse_status* status, Body body) {
-  guarded(status, 0, [&] {
+void guarded(trifuse_status* status, Body body, Door door = Door::library) {
+  const auto succeed = [&] {
     body();
     return 0;
-  });
+  };
+  guarded(status, 0, succeed, door);
 }
 
 /// The object of a handle of amplitudes.

@@ -94,7 +94,7 @@ CalculationOptions read_options(Door door, const std::string& text) {
   try {
     check_options(options);
   } catch (const UsageError& error) {
-    throw UsageError(in_words_of_input(error.what()));
+    throw UsageError(in_words_of(door, error.what()));
   }
   return options;
 }
@@ -115,21 +115,6 @@ void expect_only_defaults(const std::string& lines) {
 
 bool asks_for_cores(const CalculationOptions& options) {
   return !options.choose_executor && options.executor == ExecutorKind::cpu;
-}
-
-std::string in_words_of_input(std::string sentence) {
-  const auto replace = [&](const std::string& from, const std::string& to) {
-    for (std::size_t at = 0; (at = sentence.find(from, at)) != std::string::npos; at += to.size()) {
-      sentence.replace(at, from.size(), to);
-    }
-  };
-  replace("--devices", "--device");
-  for (const CalculationOption& option : option_table()) {
-    if (option.is_at(Door::nwchem_routine))
-      replace(option.name_at(Door::program), option.name_at(Door::nwchem_routine));
-  }
-  replace("--threads", "OMP_NUM_THREADS");
-  return sentence;
 }
 
 }

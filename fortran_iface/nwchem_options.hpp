@@ -20,7 +20,4 @@ void expect_only_defaults(const std::string& lines);
 /// Returns true if the device is `cpu`.
 bool asks_for_cores(const CalculationOptions& options);
 
-/// Replaces options of the program in a sentence by settings of NWChem's input: --tile-size by trifuse:tile_size.
-std::string in_words_of_input(std::string sentence);
-
 }

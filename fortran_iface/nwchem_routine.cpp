@@ -165,10 +165,10 @@ class Report final : public JobWatch {
       return;
     }
     const std::string advice = precision_advice(calculation);
-    if (!advice.empty()) print(nwchem::in_words_of_input(advice));
+    if (!advice.empty()) print(in_words_of(Door::nwchem_routine, advice));
   }
 
-  void print_warning(const std::string& warning) const { print("WARNING: " + nwchem::in_words_of_input(warning)); }
+  void print_warning(const std::string& warning) const { print("WARNING: " + warning); }
   void print(const std::string& line) const {
     if (job_.rank != 0) return;
     const std::string shown = printable(line);
@@ -182,12 +182,13 @@ class Report final : public JobWatch {
 }
 
 void trifuse_nwchem_expect_defaults(trifuse_status* status, const char* settings) {
-  c_interface::guarded(status, [&] { nwchem::expect_only_defaults(checked_settings(settings)); });
+  c_interface::guarded(
+      status, [&] { nwchem::expect_only_defaults(checked_settings(settings)); }, Door::nwchem_routine);
 }
 
 void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* job, const char* settings,
                             double* bracket_energy, double* paren_energy) {
-  c_interface::guarded(status, [&] {
+  const auto compute = [&] {
     check(job, bracket_energy, paren_energy);
     CallerThread caller;
     caller.serve([&] {
@@ -206,8 +207,6 @@ void trifuse_nwchem_triples(trifuse_status* status, const trifuse_nwchem_job* jo
       *bracket_energy = result.energies.front().total.e_bracket_t;
       *paren_energy = result.energies.front().total.e_paren_t;
     });
-  });
-  if (status != nullptr && status->code != TRIFUSE_SUCCESS) {
-    c_interface::copy_text(nwchem::in_words_of_input(status->message), status->message, sizeof status->message);
-  }
+  };
+  c_interface::guarded(status, compute, Door::nwchem_routine);
 }

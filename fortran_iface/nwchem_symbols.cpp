@@ -16,6 +16,7 @@
 #include "cxx/base/hosts.hpp"
 #include "cxx/base/printable.hpp"
 #include "cxx/base/terminal.hpp"
+#include "cxx/calculation/option_table.hpp"
 #include "cxx/cuda/runtime/choose_devices.hpp"
 #include "cxx/nwchem/device_claim.hpp"
 #include "cxx/nwchem/task_recorder.hpp"
@@ -117,7 +118,8 @@ bool guarded(Body body) {
     body();
     return true;
   } catch (...) {
-    const std::string sentence = trifuse::sentence_of(std::current_exception());
+    const std::string sentence =
+        trifuse::in_words_of(trifuse::Door::nwchem_symbols, trifuse::sentence_of(std::current_exception()));
     if (recorder_place()) recorder_place()->clear();
     fail(sentence);
     return false;

@@ -215,7 +215,7 @@ void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculat
     const trifuse::DerivativeArrays::Array& found = arrays[static_cast<std::size_t>(index)];
     if (name != nullptr) copy_text(found.name, name, TRIFUSE_NAME_LENGTH);
     if (rank != nullptr) *rank = std::ssize(found.shape);
-    if (shape != nullptr) std::copy(found.shape.begin(), found.shape.end(), shape);
+    if (shape != nullptr) std::fill(std::copy(found.shape.begin(), found.shape.end(), shape), shape + most_axes, 0);
   });
 }
 

@@ -222,6 +222,19 @@ void expect_few(const CalculationOption& option, std::size_t count, const std::s
   throw UsageError(fmt::format("{} has {} values; at most {} are possible.", origin, count, option.values.most_values));
 }
 
+/// Returns what a user of a door writes for a flag of the command line.
+std::string flag_at(Door door, const std::string& flag) {
+  if (door == Door::library) {
+    if (const CalculationOption* option = find_option(Door::program, flag)) return option->name_at(door);
+    std::string name = flag.substr(2);  // it says what the input is, e.g. --nwchem-output: Python has the same words
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+  if (flag == "--threads") return "OMP_NUM_THREADS";
+  const CalculationOption* option = find_option(Door::program, flag == "--devices" ? "--device" : flag);
+  return option != nullptr && option->is_at(door) ? option->name_at(door) : flag;
+}
+
 }
 
 CalculationOptions default_options() {
@@ -260,6 +273,22 @@ std::string names_of_each_rank(Door door) {
   const std::string last = names.back();
   names.pop_back();
   return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+std::string in_words_of(Door door, std::string sentence) {
+  if (door == Door::program) return sentence;
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789-", of_the_program = "trifuse ";
+  std::size_t at = 0;
+  while ((at = sentence.find("--", at)) != std::string::npos) {
+    const std::size_t end = std::min(sentence.find_first_not_of(letters, at), sentence.size());
+    const std::string_view before = std::string_view(sentence).substr(0, at);
+    const bool is_option =
+        end > at + 2 && (at == 0 || before.back() == ' ' || before.back() == '(') && !before.ends_with(of_the_program);
+    const std::string name = is_option ? flag_at(door, sentence.substr(at, end - at)) : sentence.substr(at, end - at);
+    sentence.replace(at, end - at, name);
+    at += name.size();
+  }
+  return sentence;
 }
 
 std::string CalculationOption::name_at(Door door) const {

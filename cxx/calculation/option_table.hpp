@@ -75,5 +75,8 @@ const CalculationOption* find_option(Door door, std::string_view name);
 std::string other_names(Door door, const std::string& name);
 /// Returns the names of the options that may differ between ranks, for a sentence.
 std::string names_of_each_rank(Door door);
+/// Returns a sentence in which options have their names at a door: --tile-size becomes tile_size or trifuse:tile_size.
+/// All rooms write sentences in the words of the command line.
+std::string in_words_of(Door door, std::string sentence);
 
 }

@@ -121,11 +121,12 @@ class Job {
     std::exception_ptr failure;  // thrown later, because the other ranks need this rank until the run returns
     CalculationResult result = calculation().run(
         watch_.stop(), [&](const RunProgress& now) { tell_progress(now, fragments_->count()); },
-        [&](const std::string& warning) { watch_.warn(warning); },
+        [&](const std::string& warning) { watch_.warn(in_words_of(options_.door, warning)); },
         [&](CalculationResult& found) {
           fragments_->add_to(found);
           // The GPUs of this rank are not those of all ranks.
           if (distributed_) found.remove_device_reports();
+          for (std::string& warning : found.warnings) warning = in_words_of(options_.door, warning);
           times_.whole = wall_seconds() - options_.begin;
           try {
             watch_.finished({job(), found, times_});
@@ -158,6 +159,8 @@ class Job {
     const CheckSettings settings{options_.calculation.check, options_.calculation.trust_input, threads, watch_.stop()};
     right_check_ = check_side(right_, *right_.source, settings, ranks_);
     if (left_.source != nullptr) left_check_ = check_side(left_, *right_.source, settings, ranks_);
+    for (CheckReport* report : {&right_check_, &left_check_})
+      for (std::string& warning : report->warnings) warning = in_words_of(options_.door, warning);
     times_.checking = wall_seconds() - begin;
   }
 

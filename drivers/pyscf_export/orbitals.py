@@ -106,7 +106,7 @@ def rohf_warning(cc, orbitals):
     if coupling <= NON_CANONICAL:
         return None
     return (f"The ROHF orbitals are not canonical: the mean of both Fock matrices couples orbitals of equal occupation by up to "
-            f"{coupling:.1e} hartree; E(T) with the option rohf nwchem depends on the choice of the orbitals, that with rohf "
+            f"{coupling:.1e} hartree; E(T) with the option rohf given depends on the choice of the orbitals, that with rohf "
             "semicanonical does not.")
 
 

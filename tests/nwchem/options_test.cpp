@@ -134,8 +134,10 @@ TEST_F(NwchemOptions, MustBeTheDefaultsForTheCodeOfNwchem) {
 }
 
 TEST_F(NwchemOptions, AreNamedInTheWordsOfTheInput) {
-  EXPECT_EQ(nwchem::in_words_of_input("use a larger --tile-size, or with --precision mixed fewer --threads."),
+  EXPECT_EQ(in_words_of(Door::nwchem_routine, "use a larger --tile-size, or with --precision mixed fewer --threads."),
             "use a larger trifuse:tile_size, or with trifuse:precision mixed fewer OMP_NUM_THREADS.");
+  EXPECT_EQ(in_words_of(Door::nwchem_routine, "--devices names GPU 0 twice; leave --left out."),
+            "trifuse:device names GPU 0 twice; leave --left out.");
 }
 
 }

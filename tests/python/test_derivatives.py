@@ -231,7 +231,9 @@ class Derivatives(unittest.TestCase):
         for sentence, given, options in (
                 ("several values of omega2", arrays, {"omega2": [0.0, 0.1]}), ("mixed precision", arrays, {"precision": "mixed"}),
                 ("no derivatives by 't3'; possible are t1, t2,", arrays, {"derivatives": ["t2", "t3"]}),
-                ("no derivatives by 't2_ab'; this run has those by eps_occ, .*, t2\\.", arrays, {"derivatives": ["t2", "t2_ab"]}),
+                ("no derivatives by 't2_ab', because arrays of RHF have names without spins", arrays, {"derivatives": ["t2", "t2_ab"]}),
+                ("no derivatives by 'left/t1', because there are no left", arrays, {"derivatives": ["left/t1"]}),
+                ("no derivatives by 'factors_vv', because the integrals are not", arrays, {"derivatives": ["factors_vv"]}),
                 ("derivatives is 5; it must be 't', 'all' or a list", arrays, {"derivatives": 5}),
                 ("derivatives is b'all'", arrays, {"derivatives": b"all"}),
                 ("none, t or all", arrays, {"derivatives": "everything"})):

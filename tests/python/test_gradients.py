@@ -3,6 +3,7 @@
 
 import io
 import os
+import tempfile
 import unittest
 from unittest import mock
 
@@ -192,8 +193,17 @@ class DipoleMoments(unittest.TestCase):
 
     def test_nothing_is_computed_twice(self):
         cc = water()
-        trifuse.pyscf.Gradients(cc).kernel()
-        with mock.patch("trifuse._pyscf_properties.derivatives_of", side_effect=AssertionError("a second run")):
+        gradients = trifuse.pyscf.Gradients(cc)
+        first, e_tot = gradients.kernel(), gradients.e_tot
+        eris, in_field, again = cc.ao2mo(), cc.ao2mo(), AssertionError("a second run")
+        in_field.fock = in_field.fock + 0.01 * np.eye(len(in_field.fock))
+        with mock.patch("trifuse._pyscf_properties.derivatives_of", side_effect=again), \
+                mock.patch("pyscf.scf.hf.get_jk", side_effect=again), mock.patch.object(cc, "ao2mo", side_effect=again):
+            self.assertEqual(largest(gradients.kernel(), first), 0.0)
+            self.assertEqual(gradients.e_tot, e_tot)
+            with trifuse.pyscf.patch():
+                l1, l2 = trifuse.pyscf.solve_lambda(cc, eris=eris)
+                self.assertEqual(largest(ccsd_t_grad.Gradients(cc).kernel(cc.t1, cc.t2, l1, l2, eris), first), 0.0)
             in_debye = trifuse.pyscf.dip_moment(cc)
             self.assertAlmostEqual(in_debye[2] / trifuse.pyscf.dip_moment(cc, unit="au")[2], 2.541746, 5)
             relaxed = trifuse.pyscf.make_rdm1(cc, relaxed=True)
@@ -201,6 +211,12 @@ class DipoleMoments(unittest.TestCase):
             self.assertGreater(largest(relaxed, trifuse.pyscf.make_rdm1(cc)), 1e-4)
             with self.assertRaises(AssertionError):
                 trifuse.pyscf.dip_moment(cc, omega2=0.1)
+            with self.assertRaises(AssertionError):
+                trifuse.pyscf.solve_lambda(cc, eris=in_field)
+            cc.conv_tol_normt *= 0.1
+            with self.assertRaises(AssertionError):
+                trifuse.pyscf.solve_lambda(cc)
+            cc.conv_tol_normt *= 10
             cc.t2 = cc.t2.transpose(1, 0, 2, 3)  # the same norm and sum
             with self.assertRaises(AssertionError):
                 trifuse.pyscf.solve_lambda(cc)
@@ -247,7 +263,28 @@ class Densities(unittest.TestCase):
             self.assertLess(largest(found[c], expected), 5e-3 * abs(expected - np.diag(np.diag(expected))).max())
 
 
+    def test_such_pairs_have_a_run_without_the_journal_of_the_first(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(_pyscf_derivatives, "SMALLEST_GAP", 0.07):
+            journal = os.path.join(folder, "journal")
+            found = trifuse.pyscf.Gradients(hydroxyl(), journal=journal).kernel()
+            self.assertTrue(os.path.exists(journal))
+            self.assertEqual(largest(found, trifuse.pyscf.Gradients(hydroxyl()).kernel()), 0.0)
+
+
 class Patches(unittest.TestCase):
+    def test_unpatch_lasts(self):
+        before = ccsd_t_grad.Gradients.grad_elec
+        with trifuse.pyscf.patch():
+            with trifuse.pyscf.patch(threads=1):
+                trifuse.pyscf.unpatch()
+            self.assertIs(ccsd_t_grad.Gradients.grad_elec, before)
+        self.assertIs(ccsd_t_grad.Gradients.grad_elec, before)
+        with trifuse.pyscf.patch():
+            with trifuse.pyscf.patch(threads=1):
+                pass
+            self.assertIsNot(ccsd_t_grad.Gradients.grad_elec, before)
+        self.assertIs(ccsd_t_grad.Gradients.grad_elec, before)
+
     def test_modules_of_pyscf(self):
         for cc, of_lambda, of_rdm, of_grad in ((water(), ccsd_t_lambda, ccsd_t_rdm, ccsd_t_grad),
                                                (hydroxyl(), uccsd_t_lambda, uccsd_t_rdm, uccsd_t_grad)):
@@ -368,6 +405,16 @@ class Refusals(unittest.TestCase):
             self.refused(words, lambda cc=cc: trifuse.pyscf.dip_moment(cc))
             self.refused(words, lambda cc=cc: trifuse.pyscf.Gradients(cc).kernel())
             self.assertEqual(np.shape(trifuse.pyscf.dip_moment(cc, relaxed=False)), (3,))
+        model, sites = gto.M(verbose=0), 4
+        model.nelectron, model.incore_anyway = 4, True
+        hubbard = scf.RHF(model)
+        hubbard.get_hcore = lambda *args: -np.eye(sites, k=1) - np.eye(sites, k=-1)
+        hubbard.get_ovlp = lambda *args: np.eye(sites)
+        hubbard._eri = np.zeros((sites,) * 4)
+        hubbard._eri[(range(sites),) * 4] = 2.0
+        cc = solved(pyscf.cc.CCSD(hubbard.run(conv_tol=1e-12)))
+        self.refused("a model", lambda cc=cc: trifuse.pyscf.make_rdm1(cc, relaxed=True))
+        self.assertAlmostEqual(np.trace(trifuse.pyscf.make_rdm1(cc)), 4, 9)
         cc = solved(pyscf.cc.CCSD(mean_field(in_field, WATER, **small)))
         self.refused("get_hcore", lambda: trifuse.pyscf.Gradients(cc).kernel())
         dipole = trifuse.pyscf.dip_moment(cc)

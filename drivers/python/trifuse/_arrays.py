@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library
+from ._device_arrays import CUDA_MEMORY, device_array, wait_for, without_gradients
 from ._facts import Facts, is_of_h5py, stated_or
 from ._options import names_of, number, shown, truth, word
 from .errors import Error, InputError, UsageError
@@ -121,8 +122,9 @@ class Description:
 
     def _fill(self, array: _library.Array, name: str, values: Any) -> None:
         array.name = name.encode()
+        values = without_gradients(values)
         if _is_on_gpu(values):
-            if _library.library().has_cuda and self._fill_from_gpu(array, values):
+            if _library.library().has_cuda and self._fill_from_gpu(array, name, values):
                 return
             values = _copied_to_host(name, values)
         refuse_closed(name, values)
@@ -141,24 +143,21 @@ class Description:
         if not numbers.flags.c_contiguous:
             array.strides = self._integers(stride // numbers.itemsize for stride in numbers.strides)
 
-    def _fill_from_gpu(self, array: _library.Array, values: Any) -> bool:
-        """Gives the pointer of an array of a GPU. False if its layout or type does not allow this."""
-        interface = values.__cuda_array_interface__
-        if interface["typestr"] != "<f8" or interface.get("mask") is not None:
+    def _fill_from_gpu(self, array: _library.Array, name: str, values: Any) -> bool:
+        """Gives the pointer of an array of a GPU. False if its layout, type or kind of memory does not allow this."""
+        try:
+            found = device_array(name, values)
+        except UsageError:  # not of float64, for example: it is copied
             return False
-        strides = interface.get("strides")
-        if strides is not None and tuple(strides) != _c_strides(interface["shape"], 8):
+        is_managed = hasattr(values, "__dlpack_device__") and values.__dlpack_device__()[0] != CUDA_MEMORY
+        if found is None or is_managed or not found.place.flags.c_contiguous:
             return False
-        kind, number = values.__dlpack_device__() if hasattr(values, "__dlpack_device__") else (2, 0)
-        if kind != 2:  # kDLCUDA
-            return False
-        if hasattr(values, "device") and hasattr(values.device, "synchronize"):
-            values.device.synchronize()  # CuPy: the numbers may still be on their way
+        wait_for(found)
         self._kept.append(values)
-        array.data = interface["data"][0]
+        array.data = found.place.ctypes.data
         array.type = _library.FLOAT64
-        array.location = number + 1
-        self._set_shape(array, interface["shape"])
+        array.location = found.gpu + 1
+        self._set_shape(array, found.place.shape)
         return True
 
     def _set_shape(self, array: _library.Array, shape: Sequence[int]) -> None:
@@ -329,14 +328,6 @@ def _copied_to_host(name: str, values: Any) -> Any:
     if copy is None:
         raise UsageError(f"{name} is an array of a GPU that cannot be copied to the host; pass a NumPy array.")
     return copy()
-
-
-def _c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    strides: list[int] = []
-    for n in reversed(shape):
-        strides.insert(0, itemsize)
-        itemsize *= n
-    return tuple(strides)
 
 
 def _text(value: Any) -> bytes | None:

@@ -36,6 +36,7 @@ warned_by_caller: contextvars.ContextVar[bool] = contextvars.ContextVar("warned_
 def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options, log: LogFunction | None = None) -> Result:
     """Computes the triples of amplitudes in memory."""
     options = with_new_names(options)
+    _expect_derivatives(options.get("derivatives"), right, left is not None)
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
@@ -166,9 +167,10 @@ def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> di
         values = np.empty(tuple(shape[:rank.value]))
         library.call("copy_derivative", calculation, name.value, values.size, values.ctypes.data_as(ctypes.c_void_p))
         found[key] = values
-    for each in names or ():
-        if each not in found:
-            raise UsageError(f"There are no derivatives by {each!r}; this run has those by {', '.join(computed)}.")
+    absent = [each for each in names or () if each not in found]
+    if absent:  # the names that a file has are known after the run, which was long
+        warnings.warn(f"There are no derivatives by {', '.join(absent)}; this run has those by {', '.join(computed)}.",
+                      InputWarning, stacklevel=6)
     return found
 
 
@@ -207,6 +209,23 @@ def _kinds_of_derivatives(wanted: Any) -> Any:
             raise UsageError(f"There are no derivatives by {name!r}; possible are {', '.join(_ARRAYS_WITH_DERIVATIVES)}, "
                              "with the spins of the arrays (t2_aa), and left/t1 and left/t2.")
     return "all" if any(part in str(name) for name in wanted for part in ("ovvv", "ovoo", "factors")) else "t"
+
+
+def _expect_derivatives(wanted: Any, right: Amplitudes, has_left: bool) -> None:
+    """Raises UsageError if these amplitudes have no derivatives with the wanted names."""
+    _kinds_of_derivatives(wanted)
+    with_spins, with_factors = right.reference != "RHF", any(name.startswith("factors") for name in right.arrays)
+    for name in () if wanted is None or isinstance(wanted, str) else wanted:
+        array = name.removeprefix("left/")
+        why = ""
+        if array != name and not has_left:
+            why = "there are no left amplitudes"
+        elif array != "omega2" and with_spins != bool(re.search("_[ab]+$", array)):
+            why = f"arrays of {right.reference} have names {'with' if with_spins else 'without'} spins"
+        elif re.search("ovvv|ovoo" if with_factors else "factors", array):
+            why = f"the integrals are {'factors' if with_factors else 'not factors'}"
+        if why:
+            raise UsageError(f"There are no derivatives by {name!r}, because {why}; 'all' has those by all arrays.")
 
 
 def _log_of(function: LogFunction | None) -> Any:

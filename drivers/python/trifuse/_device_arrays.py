@@ -13,7 +13,8 @@ import numpy.typing as npt
 from . import _library
 from .errors import UsageError
 
-_GPU_MEMORY = (2, 13)  # kDLCUDA and kDLCUDAManaged of DLPack
+CUDA_MEMORY = 2  # kDLCUDA of DLPack
+_GPU_MEMORY = (CUDA_MEMORY, 13)  # and kDLCUDAManaged
 _DEFAULT_STREAM = 1  # CUDA's legacy default stream
 
 
@@ -27,13 +28,17 @@ class DeviceArray(NamedTuple):
     owner: Any
 
 
+def without_gradients(values: Any) -> Any:
+    """A tensor of torch that gives its numbers: one with gradients does not, on the host neither. Other arrays as they are."""
+    return values.detach() if _library_of(values) == "torch" else values
+
+
 def device_array(name: str, values: Any) -> DeviceArray | None:
     """The place of an array in the memory of a GPU; None if it is not there. `name`: for sentences."""
     if isinstance(values, (np.ndarray, list, tuple, int, float)):
         return None
     owner, number = values, None
-    if _library_of(values) == "torch":
-        values = values.detach()  # a tensor with gradients does not give its pointer
+    values = without_gradients(values)
     interface = getattr(values, "__cuda_array_interface__", None)
     if hasattr(values, "__dlpack_device__"):
         kind, number = values.__dlpack_device__()
@@ -59,6 +64,18 @@ def new_like(arrays: Sequence[DeviceArray], shape: Sequence[int]) -> Any:
         if library == "torch":
             return array.owner.detach().new_empty(shape)
     raise UsageError("out must be given, because only the arrays of CuPy and torch have a known way to make a new one.")
+
+
+def wait_for(array: DeviceArray) -> None:
+    """Waits until the numbers of an array are there."""
+    library = _library_of(array.owner)
+    if library == "torch":
+        sys.modules["torch"].cuda.current_stream(array.gpu).synchronize()
+    elif library == "cupy":
+        with sys.modules["cupy"].cuda.Device(array.gpu):
+            sys.modules["cupy"].cuda.get_current_stream().synchronize()
+    elif array.stream is not None:
+        _driver("cuStreamSynchronize", ctypes.c_void_p(array.stream))
 
 
 def common_stream(arrays: Sequence[DeviceArray]) -> int:

@@ -221,7 +221,9 @@ def _of_pairs(pairs: list[tuple[str, int, int]], arrays: list[Any], energies: di
         o, fock_ov = len(means[spin[0]]), turned.pop("fock_ov" + suffix)
         fock[:o, o:], fock[o:, :o] = fock_ov, fock_ov.T
         turned["fock" + suffix] = fock
-    run: Any = {**{name: value for name, value in options.items() if name in names_of(Options)}, "derivatives": "t", "check": False}
+    # A journal and a progress function belong to the run before this one.
+    kept = {name: value for name, value in options.items() if name in names_of(Options) and name not in ("journal", "progress")}
+    run: Any = {**kept, "derivatives": "t", "check": False}
     right = Amplitudes(turned, "RHF" if len(energies) == 2 else "UHF", "ccsd", 0.0, fock_in_triples=True, source="the mixed orbitals")
     bars = run_arrays(right, None, run, log=lambda is_warning, line: None).derivatives
     found = []

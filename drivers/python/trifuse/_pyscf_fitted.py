@@ -13,23 +13,24 @@ from typing import Any
 import numpy as np
 
 from ._pyscf_derivatives import Derivatives
-from .errors import UsageError
+from .errors import NotAvailable
 
 _BYTES_OF_A_BLOCK = 1 << 27
 
 
 def refuse_other_fitting(with_df: Any) -> None:
-    """Raises UsageError for an object of density fitting without an auxiliary basis whose integrals have derivatives here."""
+    """Raises NotAvailable for an object of density fitting without an auxiliary basis whose integrals have derivatives here."""
     df = importlib.import_module("pyscf.df")
     if not isinstance(with_df, df.DF):
-        raise UsageError(f"Relaxed properties with {type(with_df).__name__} are not available; use density_fit().")
+        raise NotAvailable(f"Relaxed properties with {type(with_df).__name__} are not available; use density_fit().")
     if with_df._cderi is None:
         with_df.build()
     if with_df.auxmol is None:
-        raise UsageError("Gradients need the auxiliary basis of the density fitting, but only its integrals were given; use density_fit().")
+        raise NotAvailable("Gradients need the auxiliary basis of the density fitting, but only its integrals were given; use "
+                           "density_fit().")
     if with_df.get_naoaux() != with_df.auxmol.nao:
-        raise UsageError("The auxiliary basis of the density fitting is linearly dependent, and gradients with it are not available; "
-                         "choose another auxbasis.")
+        raise NotAvailable("The auxiliary basis of the density fitting is linearly dependent, and gradients with it are not available; "
+                           "choose another auxbasis.")
 
 
 def factors_of(with_df: Any, left: Any, right: Any) -> Any:

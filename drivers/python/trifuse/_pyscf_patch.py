@@ -15,14 +15,15 @@ from ._options import ObjectOptions, Options, names_of, refuse_unknown, taking
 from ._pyscf_densities import gamma1, gamma2, intermediates, is_restricted, module_of
 from ._pyscf_derivatives import derivatives_by_integrals, derivatives_of
 from ._pyscf_properties import electronic
-from ._pyscf_refusals import refuse_moved_core, refuse_other_orbitals, refuse_unsupported
+from ._pyscf_refusals import refuse_unsupported
 from ._pyscf_triples import export, integrals_of, triples
-from .errors import UsageError
+from .errors import NotAvailable
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _originals: dict[str, Any] = {}
+_active: list[patch] = []
 
 
 class patch(contextlib.AbstractContextManager["patch"]):
@@ -40,17 +41,21 @@ class patch(contextlib.AbstractContextManager["patch"]):
         refuse_unknown(options, ObjectOptions)
         replacements = _replacements()
         self._before = {place: _found(place) for place in replacements}
+        _active.append(self)
         for place, made in replacements.items():
             original = _originals.setdefault(place, self._before[place])
             _put(place, _replacement(made, original, dict(options)))
 
     def __exit__(self, *_: object) -> None:
-        for place, before in self._before.items():
-            _put(place, before)
+        if self in _active:  # not after unpatch()
+            _active.remove(self)
+            for place, before in self._before.items():
+                _put(place, before)
 
 
 def unpatch() -> None:
-    """Restores PySCF's own functions."""
+    """Restores PySCF's own functions, also in the blocks of patch()."""
+    _active.clear()
     for place, original in _originals.items():
         _put(place, original)
 
@@ -82,7 +87,10 @@ def _replacement(made: Callable[..., Any], original: Callable[..., Any], options
         mycc = given["mycc"] if "mycc" in given else given["cc_grad"].base
         reason = _left_to_pyscf(mycc, given.get("eris"), made)
         if reason is None:
-            return made(*given.values(), options)
+            try:
+                return made(*given.values(), options)
+            except NotAvailable as error:
+                reason = str(error)
         log = importlib.import_module("pyscf.lib.logger").new_logger(mycc, given.get("verbose"))
         log.warn("Trifuse leaves this (T) to PySCF: %s", reason)
         return _mended(original, given, log)
@@ -188,10 +196,7 @@ def _left_to_pyscf(mycc: Any, eris: Any, made: Callable[..., Any]) -> str | None
     try:
         if made is not _kernel:
             refuse_unsupported(mycc)
-        if made is _grad_elec:
-            refuse_other_orbitals(mycc)
-            refuse_moved_core(mycc)
-    except UsageError as error:
+    except NotAvailable as error:
         return str(error)
     return None
 

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+# Fock matrices, hartree, whose differences come from the convergence of the SCF.
+_SAME_FOCK = 1e-7
+
+
 class _Known(NamedTuple):
-    """What has been computed for the amplitudes of an object. No array with three virtual indices."""
+    """Results for the amplitudes of an object. No array with three virtual indices."""
 
     fingerprint: tuple[Any, ...]
     e_t: float
@@ -36,7 +40,9 @@ class _Known(NamedTuple):
     relaxed: Any = None
     """The relaxed density matrix in atomic orbitals."""
     gradient: Any = None
-    """Of the electronic energy, [atom, xyz], hartree/bohr."""
+    """That of the electronic energy, [atom, xyz], hartree/bohr."""
+    e_ccsd: Any = None
+    """The correlation energy of CCSD, hartree; there if `gradient` is."""
 
 
 _known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
@@ -57,7 +63,7 @@ class _Point:
             self.t1, self.t2 = (_as_amplitudes(mycc, name, each) for name, each in (("t1", t1), ("t2", t2)))
             refuse_other_guess(l1, l2, self.t1, self.t2)
             self.mycc, self.guess, self.options, self._eris = mycc, (l1, l2), {"verbose": verbose, **options}, eris
-            self.fingerprint = _fingerprint(mycc, self.t1, self.t2, options)
+            self.fingerprint = _fingerprint(mycc, self.t1, self.t2, eris, options)
             known = _known.get(mycc)
             self.known = known if known is not None and known.fingerprint == self.fingerprint else None
 
@@ -106,7 +112,8 @@ class _Point:
         done("Z-vector")
         de = gradient(self.mycc, found) if with_gradient else None
         done("derivatives of one-electron integrals and of the mean field")
-        return self._remember(known._replace(relaxed=relaxed_density(self.mycc, found), gradient=de))
+        e_ccsd = float(np.real(self.mycc.energy(self.t1, self.t2, self.eris))) if with_gradient else None
+        return self._remember(known._replace(relaxed=relaxed_density(self.mycc, found), gradient=de, e_ccsd=e_ccsd))
 
     def _lambda(self, derivatives: Derivatives) -> _Known:
         l1, l2 = solved_lambda(self.mycc, self.t1, self.t2, *self.guess, self.eris, derivatives)
@@ -128,14 +135,28 @@ def _as_amplitudes(mycc: Any, name: str, given: Any) -> Any:
     return tuple(as_numbers(name, each) for each in values)
 
 
-def _fingerprint(mycc: Any, t1: Any, t2: Any, options: dict[str, Any]) -> tuple[Any, ...]:
-    """What changes with the amplitudes, the orbitals, the molecule and the options."""
+def _fingerprint(mycc: Any, t1: Any, t2: Any, eris: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+    """A value that changes with the amplitudes, the orbitals, the molecule, the options, and with integrals of another field.
+
+    `eris`: those of the caller; None: those of the SCF. Two-electron integrals are too large to be compared.
+    """
     contents = hashlib.blake2b()
-    for values in (t1, t2, mycc.mo_coeff, mycc.get_frozen_mask()):
+    fock = () if eris is None or _is_of_scf(mycc, eris) else eris.fock
+    for values in (t1, t2, mycc.mo_coeff, mycc.get_frozen_mask(), fock):
         for each in values if isinstance(values, (tuple, list)) else (values,):
             contents.update(np.ascontiguousarray(each).data)
     facts = sorted((name, repr(value)) for name, value in options.items() if name != "progress")
-    return (contents.digest(), mycc.mol.atom_coords().tobytes(), *facts)
+    return (contents.digest(), mycc.mol.atom_coords().tobytes(), mycc.conv_tol_normt, *facts)
+
+
+def _is_of_scf(mycc: Any, eris: Any) -> bool:
+    """True if the Fock matrices of integrals are those of the canonical orbitals of the SCF."""
+    energies = mycc._scf.mo_energy
+    if energies is None or np.shape(mycc.mo_coeff) != np.shape(mycc._scf.mo_coeff):
+        return False
+    spins = [(eris.fock, energies, mycc.get_frozen_mask())] if is_restricted(mycc) else zip(eris.fock, energies, mycc.get_frozen_mask())
+    return all(np.shape(fock)[0] == active.sum() and np.allclose(fock, np.diag(e[active]), rtol=0, atol=_SAME_FOCK)
+               for fock, e, active in spins)
 
 
 @taking(Options)
@@ -278,8 +299,7 @@ def electronic(mycc: Any, t1: Any, t2: Any, l1: Any, l2: Any, eris: Any, atoms: 
     point = _Point(mycc, t1, t2, l1, l2, eris, options)
     refuse_moved_core(mycc)
     known = point.relaxed(with_gradient=True)
-    e_tot = float(np.real(mycc.e_hf if mycc.e_hf is not None else mycc._scf.e_tot)) + float(np.real(
-        mycc.energy(point.t1, point.t2, point.eris))) + known.e_t
+    e_tot = float(np.real(mycc.e_hf if mycc.e_hf is not None else mycc._scf.e_tot)) + known.e_ccsd + known.e_t
     return known.gradient[slice(None) if chosen is None else chosen].copy(), e_tot
 
 

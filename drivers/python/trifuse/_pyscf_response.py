@@ -225,11 +225,15 @@ def _z_vector(spins: _Spins, right: list[Any]) -> list[Any]:
     for _ in range(_MOST_SOLUTIONS):
         if size <= wanted or size > before / 2:
             break
-        solution = solution + size * np.ravel(krylov(coupling, residual / size, tol=1e-9, max_cycle=100))
+        try:
+            solution = solution + size * np.ravel(krylov(coupling, residual / size, tol=1e-9, max_cycle=100))
+        except RuntimeError:  # its own limit of changes; that of the residual follows
+            break
         residual = start - solution - coupling(solution)
         before, size = size, float(np.linalg.norm(residual))
-    if size > _LARGEST_RESIDUAL * max(float(np.linalg.norm(start)), 1e-300):
-        raise UsageError(f"The Z-vector equations do not converge (relative residual {size / np.linalg.norm(start):.0e}); converge the "
+    beginning = float(np.linalg.norm(start))
+    if not size <= _LARGEST_RESIDUAL * beginning or not np.isfinite(size):
+        raise UsageError(f"The Z-vector equations do not converge (residual {size:.0e}, at the beginning {beginning:.0e}); converge the "
                          "SCF more tightly, or test whether it is stable.")
     return split(solution)
 

@@ -15,6 +15,10 @@ class UsageError(Error, ValueError):
     """An argument or a combination of arguments is not possible."""
 
 
+class NotAvailable(UsageError):
+    """This property of this object is not computed here; the own code of its program may compute it."""
+
+
 class ResourceError(Error):
     """There is no memory or disk space, a file cannot be written, or a part of the installation is missing."""
 
