@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <atomic>
 #include <limits>
 #include <utility>
 
@@ -101,7 +102,7 @@ const std::vector<trifuse::Witness>& witnesses(Amplitudes& handle) {
   static_assert(static_cast<int>(trifuse::WitnessStatus::passed) == TRIFUSE_WITNESS_PASSED &&
                 static_cast<int>(trifuse::WitnessStatus::unknown) == TRIFUSE_WITNESS_UNKNOWN &&
                 static_cast<int>(trifuse::WitnessStatus::failed) == TRIFUSE_WITNESS_FAILED);
-  if (handle.checks) return handle.checks->witnesses;
+  if (handle.check) return handle.check->report.witnesses;
   if (handle.source->has_integrals()) return check(handle, handle).witnesses;
   throw trifuse::UsageError(
       "These left-hand amplitudes have not been checked; trifuse_run checks them with the integrals of the right-hand "
@@ -120,16 +121,23 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
 
 void trifuse::c_interface::Amplitudes::forget_outdated_check() {
   if (read == nullptr) return;
-  if (checks && has_failed(*checks)) checks.reset();
-  if (!checks) read->reset_hashes();
+  if (check && has_failed(check->report)) forget_check();
+  if (!check) read->reset_hashes();
+}
+
+std::uint64_t trifuse::c_interface::Amplitudes::new_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
 }
 
 const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals,
                                                         const trifuse::CheckShare& share) {
+  BoxReaderMark::refuse("a function that checks amplitudes");
   amplitudes.forget_outdated_check();
-  if (amplitudes.checks) return *amplitudes.checks;
+  if (amplitudes.check && amplitudes.check->integrals == integrals.number) return amplitudes.check->report;
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
-  return amplitudes.checks.emplace(check_source(*amplitudes.source, *integrals.source, share));
+  amplitudes.check = {check_source(*amplitudes.source, *integrals.source, share), integrals.number};
+  return amplitudes.check->report;
 }
 
 trifuse::CheckReport trifuse::c_interface::verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input,
@@ -174,7 +182,7 @@ void trifuse_set_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
     }
     const trifuse::Block& place = block_of(handle, tensor, tiles);
     check_size(place, size, block);
-    handle.checks.reset();
+    handle.forget_check();
     const std::span<const double> numbers(block, static_cast<std::size_t>(size));
     const auto& t = place.tiles;
     switch (tensor_of(tensor)) {
@@ -195,6 +203,7 @@ void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
   guarded(status, [&] {
     const auto held = checked(amplitudes);
     Amplitudes& handle = *held;
+    BoxReaderMark::refuse("trifuse_get_block");
     const trifuse::Block& place = block_of(handle, tensor, tiles);
     check_size(place, size, block);
     handle.source->read_block(static_cast<trifuse::TensorKind>(tensor), place.tiles,
@@ -293,7 +302,7 @@ double trifuse_correlation_energy(trifuse_status* status, trifuse_amplitudes amp
     const auto held = checked(amplitudes);
     Amplitudes& handle = *held;
     // Left amplitudes cannot be checked here, because a check needs the integrals of the right amplitudes.
-    if (!handle.checks && !handle.source->has_integrals()) throw_no_energy();
+    if (!handle.source->has_integrals()) throw_no_energy();
     const std::optional<double> energy = verify(handle, handle, false).ccsd_energy;
     if (!energy) throw_no_energy();
     return *energy;

@@ -27,10 +27,10 @@ using trifuse::UsageError;
 
 constexpr std::int64_t max_arrays = 1000, max_axes = 4;
 
-/// Returns a text of the caller; `absent` if it is null.
+/// Returns a text of the caller; `absent` if it is null or empty.
 std::string text_or(const char* text, const char* absent) {
   constexpr std::size_t longest = 4096;
-  return text == nullptr ? std::string(absent) : std::string(text, strnlen(text, longest));
+  return text == nullptr || *text == '\0' ? std::string(absent) : std::string(text, strnlen(text, longest));
 }
 
 /// Returns the facts about the arrays besides their numbers.
@@ -73,7 +73,10 @@ trifuse::SourceInfo info_of(const trifuse_arrays& arrays) {
 CallerArray::Reader reader_of(const trifuse_array& array, const std::string& name) {
   return [read = array.reader, context = array.context, name](
              std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> box) {
-    const std::int32_t code = read(context, offset.data(), count.data(), box.data());
+    const std::int32_t code = [&] {
+      const BoxReaderMark mark;
+      return read(context, offset.data(), count.data(), box.data());
+    }();
     if (code == 0) return;
     throw trifuse::InputError(
         fmt::format("The calling program could not deliver a part of array '{}': its reader returned {}.", name, code));
@@ -83,6 +86,13 @@ CallerArray::Reader reader_of(const trifuse_array& array, const std::string& nam
 /// Converts the description of one array.
 CallerArray array_of(const trifuse_array& array, std::int64_t number) {
   if (array.name == nullptr) throw UsageError(fmt::format("Array number {}, counted from 0, has no name.", number));
+  constexpr std::size_t longest = TRIFUSE_NAME_LENGTH;
+  if (strnlen(array.name, longest) == longest) {
+    throw UsageError(
+        fmt::format("The name of array number {}, counted from 0, has {} characters or more; the names are "
+                    "those of the dump format.",
+                    number, longest));
+  }
   CallerArray result;
   result.name = text_or(array.name, "");
   const auto refuse = [&](const std::string& what) {

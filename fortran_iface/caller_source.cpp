@@ -79,7 +79,8 @@ TileSpace tile_space(const trifuse_description& description) {
   for (std::int64_t n = 0; n < description.tile_count; ++n) {
     const trifuse_tile& tile = description.tiles[n];
     if (tile.orbital_class < 0 || tile.orbital_class > TRIFUSE_PARTICLE_BETA || tile.irrep < 0 || tile.irrep > 7) {
-      throw UsageError(fmt::format("Tile {} must have a class of trifuse_class and an irrep from 0 to 7.", n));
+      throw UsageError(fmt::format("Tile {} of {} must have a class of trifuse_class and an irrep from 0 to 7.", n + 1,
+                                   description.tile_count));
     }
     tiles.push_back({static_cast<OrbitalClass>(tile.orbital_class), tile.irrep, tile.size, 0, 0});
   }

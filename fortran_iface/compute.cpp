@@ -11,7 +11,7 @@ namespace {
 /// Returns these amplitudes as a side of a job.
 JobSide side_of(Amplitudes* amplitudes) {
   if (amplitudes == nullptr) return {};
-  JobSide side{amplitudes->source.get(), amplitudes->in_memory, {}, &amplitudes->checks};
+  JobSide side{amplitudes->source.get(), amplitudes->in_memory, {}, &amplitudes->check, amplitudes->number};
   if (amplitudes->filled != nullptr) {
     side.expect_complete = [filled = amplitudes->filled] { filled->check_complete(); };
   }

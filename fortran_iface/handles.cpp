@@ -33,6 +33,17 @@ RankServer& ranks_without_calculation() {
   return ranks;
 }
 
+int& BoxReaderMark::readers() {
+  thread_local int count = 0;
+  return count;
+}
+
+void BoxReaderMark::refuse(const char* name) {
+  if (readers() == 0) return;
+  throw UsageError(
+      fmt::format("A box reader calls {}, which would wait for this reader for ever; call it elsewhere.", name));
+}
+
 void refuse_running() {
   throw UsageError(
       "This calculation is running; its progress function, its log function and other threads must not use it before "

@@ -15,6 +15,7 @@
 #include "cxx/base/printable.hpp"
 #include "cxx/calculation/calculation.hpp"
 #include "cxx/calculation/option_table.hpp"
+#include "cxx/job/job.hpp"
 #include "fortran_iface/handle_table.hpp"
 #include "fortran_iface/rank_server.hpp"
 #include "fortran_iface/trifuse.h"
@@ -101,17 +102,26 @@ void guarded(trifuse_status* status, Body body, Door door = Door::library) {
 /// The object of a handle of amplitudes.
 struct Amplitudes {
   std::unique_ptr<TileSource> source;
-  bool described = false;             ///< true: from the caller; false: from files
-  bool in_memory = false;             ///< true: dense arrays in the memory of the caller
-  MemorySource* filled = nullptr;     ///< `source` if the caller sets its blocks, else null
-  WatchedSource* read = nullptr;      ///< `source` if the caller's reader delivers its blocks, else null
-  std::optional<CheckReport> checks;  ///< result of the last check; absent before it, and after a block was set
+  bool described = false;               ///< true: from the caller; false: from files
+  bool in_memory = false;               ///< true: dense arrays in the memory of the caller
+  MemorySource* filled = nullptr;       ///< `source` if the caller sets its blocks, else null
+  WatchedSource* read = nullptr;        ///< `source` if the caller's reader delivers its blocks, else null
+  std::optional<KnownCheck> check;      ///< the last check; absent before it, and after a block was set
+  std::uint64_t number = new_number();  ///< no other amplitudes have it, and these get another one with each change
   std::array<std::optional<BlockIndex>, 4> blocks;  ///< [tensor], listed when needed
   std::optional<BlockIndex> exchange_blocks;        ///< blocks {h p|h p}, listed when needed
 
+  /// Forgets the check, and checks of other amplitudes that took the integrals of these: numbers may be others now.
+  void forget_check() {
+    check.reset();
+    number = new_number();
+  }
   /// Prepares a check. Forgets a failed check of a caller's reader, because the caller may have corrected the numbers.
   /// Forgets the numbers that an unchecked reader has delivered.
   void forget_outdated_check();
+
+ private:
+  static std::uint64_t new_number();
 };
 
 /// Who uses a calculation: either trifuse_run, or any number of other calls at the same time.
@@ -154,6 +164,29 @@ struct CalculationSetup {
   std::optional<double> ccsd_energy;  ///< E(SCF) + E(CCSD correlation) of the last run, hartree
   std::string report;                 ///< JSON report of the last run; empty before it
   CalculationUse use;                 ///< who uses it now
+
+  /// Forgets the last run, as if there had been none.
+  void forget_results() {
+    result = {};
+    ccsd_energy.reset();
+    report.clear();
+  }
+};
+
+/// Marks that this thread calls a box reader of a caller, as long as it exists. Only one thread at a time may call the
+/// readers of a caller, so functions that would need them have to refuse.
+class BoxReaderMark {
+ public:
+  BoxReaderMark() { ++readers(); }
+  ~BoxReaderMark() { --readers(); }
+  BoxReaderMark(const BoxReaderMark&) = delete;
+  BoxReaderMark& operator=(const BoxReaderMark&) = delete;
+
+  /// Throws UsageError if a box reader calls the function `name`.
+  static void refuse(const char* name);
+
+ private:
+  static int& readers();
 };
 
 /// Returns the ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle;
@@ -186,9 +219,9 @@ std::int32_t delete_handle(Handle* handle, HandleTable<Handle, Object>& table) {
 /// Converts the path of a caller. Throws UsageError if it is null, empty or too long.
 std::string text(const char* path);
 
-/// Returns the result of the check of these amplitudes. Checks them if they have not been checked. Checks amplitudes of
-/// a caller's reader again if a witness has failed, because the caller may have corrected them. `integrals`: amplitudes
-/// with the integrals; may be the same object. `share`: see check_source().
+/// Returns the result of the check of these amplitudes. Checks them if they have not been checked with these integrals.
+/// Checks amplitudes of a caller's reader again if a witness has failed, because the caller may have corrected them.
+/// `integrals`: amplitudes with the integrals; may be the same object. `share`: see check_source().
 const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals, const CheckShare& share = {});
 /// Checks as check() does, before a use of the amplitudes. Throws InputError if a witness has failed, unless
 /// `trust_input` is set, see enforce_witnesses().

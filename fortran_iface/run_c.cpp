@@ -21,7 +21,9 @@ namespace {
 const trifuse::TriplesEnergy& energy_of(const CalculationSetup& setup, std::int64_t index) {
   const auto& energies = setup.result.energies;
   if (index < 0 || index >= std::ssize(energies)) {
-    throw trifuse::UsageError("There is no energy with this number; run the calculation first and count from 0.");
+    throw trifuse::UsageError(
+        fmt::format("There is no energy with this number, because the last run has {}; run the calculation first.",
+                    energies.empty() ? "none" : std::to_string(energies.size())));
   }
   return energies[static_cast<std::size_t>(index)];
 }
@@ -64,7 +66,7 @@ std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calcu
   try {
     return object_of(calculation);
   } catch (const BadHandle&) {
-    if (const trifuse::RankServer serve = std::exchange(ranks_without_calculation(), nullptr)) {
+    if (const trifuse::RankServer serve = ranks_without_calculation()) {
       try {
         serve([](trifuse::Communicator& ranks) { expect_calculations(ranks, false); });
       } catch (const trifuse::Error&) {  // ignored: the sentence about the handle helps this rank more
@@ -98,12 +100,11 @@ class RunningMark {
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
   guarded(status, [&] {
     const auto setup = checked_on_all_ranks(calculation);
+    BoxReaderMark::refuse("trifuse_run");
     const RunningMark mark(*setup);
     trifuse::refuse_settings_of_other_doors(trifuse::Door::library);
-    setup->result = {};
+    setup->forget_results();
     setup->warnings.clear();
-    setup->ccsd_energy.reset();
-    setup->report.clear();
     RunWatch watch(setup->progress, setup->progress_context);
     try {
       if (setup->serve_ranks) {
@@ -114,10 +115,16 @@ void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
       } else {
         compute(*setup, watch, nullptr);
       }
-    } catch (const trifuse::Interrupted&) {
-      throw trifuse::Interrupted(watch.sentence(setup->options.journal));
+      watch.finish();
+    } catch (...) {
+      setup->forget_results();
+      watch.rethrow_failure();
+      try {
+        throw;
+      } catch (const trifuse::Interrupted&) {
+        throw trifuse::Interrupted(watch.sentence(setup->options.journal));
+      }
     }
-    watch.finish();
   });
 }
 
@@ -209,12 +216,14 @@ void trifuse_get_derivative(trifuse_status* status, trifuse_calculation calculat
     const auto setup = checked(calculation);
     const auto arrays = derivatives_of(*setup).list();
     if (index < 0 || index >= std::ssize(arrays)) {
-      throw trifuse::UsageError(fmt::format("There are no derivatives with number {}; the numbers are 0 to {}.", index,
-                                            std::ssize(arrays) - 1));
+      throw trifuse::UsageError(fmt::format(
+          "The last run has {} arrays of derivatives, and none with this number; trifuse_derivative_count counts them.",
+          arrays.size()));
     }
     const trifuse::DerivativeArrays::Array& found = arrays[static_cast<std::size_t>(index)];
     if (name != nullptr) copy_text(found.name, name, TRIFUSE_NAME_LENGTH);
     if (rank != nullptr) *rank = std::ssize(found.shape);
+    constexpr std::ptrdiff_t most_axes = 4;
     if (shape != nullptr) std::fill(std::copy(found.shape.begin(), found.shape.end(), shape), shape + most_axes, 0);
   });
 }

@@ -33,9 +33,21 @@ void RunWatch::call_regularly() {
   while (!changed_.wait_for(lock, interval, [this] { return ended_; })) {
     const RunProgress now = now_;
     lock.unlock();
-    call(now);
+    try {
+      call(now);
+    } catch (...) {  // from a function in C++; it cannot pass through this thread
+      lock.lock();
+      failure_ = std::current_exception();
+      stop_ = true;
+      return;
+    }
     lock.lock();
   }
+}
+
+void RunWatch::rethrow_failure() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 void RunWatch::update(const RunProgress& now) {
@@ -55,6 +67,7 @@ void RunWatch::end() {
 
 void RunWatch::finish() {
   end();
+  rethrow_failure();
   if (progress_ != nullptr) call(now_);
 }
 

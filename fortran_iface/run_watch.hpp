@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -25,8 +26,10 @@ class RunWatch {
   const std::atomic<bool>* stop() const { return progress_ != nullptr ? &stop_ : nullptr; }
   /// Takes over the state of the tasks. Any thread may call it.
   void update(const RunProgress& now);
-  /// Calls the function for the last time.
+  /// Calls the function for the last time. Throws what it throws, or has thrown before.
   void finish();
+  /// Throws what the function has thrown in the thread of its own, which cancels the run; else returns.
+  void rethrow_failure() const;
   /// Returns a sentence about a run that was cancelled. `journal`: path of the journal; empty if there is none.
   std::string sentence(const std::string& journal) const;
 
@@ -43,6 +46,7 @@ class RunWatch {
   std::condition_variable changed_;
   RunProgress now_{};
   bool ended_ = false;
+  std::exception_ptr failure_;
   std::thread thread_;
 };
 

@@ -42,9 +42,9 @@ void DerivativeArrays::copy(const std::string& name, std::int64_t first, std::in
   const std::int64_t slices = array.slices();
   if (first < 0 || count < 0 || first > slices || count > slices - first) {
     throw UsageError(
-        fmt::format("The derivatives by {} have {} slices, but {} slices from number {} on were asked for; count from "
-                    "0.",
-                    name, slices, count, first));
+        fmt::format("Of the {} slices of the derivatives by {}, {} behind the first {} were asked for; ask for "
+                    "slices that exist.",
+                    slices, name, count, first));
   }
   const std::int64_t size = slices == 0 ? 0 : array.size() / slices * count;
   if (std::ssize(values) != size) {

@@ -73,8 +73,7 @@ void expect_same_measurements(Communicator& ranks, const CheckReport& report) {
 
 }
 
-CheckReport check_side(const JobSide& side, const TileSource& right, const CheckSettings& settings,
-                       Communicator* ranks) {
+CheckReport check_side(const JobSide& side, const JobSide& right, const CheckSettings& settings, Communicator* ranks) {
   const TileSource& source = *side.source;
   CheckReport report;
   run_collectively(ranks, [&] {
@@ -85,9 +84,9 @@ CheckReport check_side(const JobSide& side, const TileSource& right, const Check
         "{}: the numbers were not checked, as the calling program asked; wrong numbers give wrong energies.",
         source.info().path));
   } else {
-    const bool known = side.known != nullptr && side.known->has_value();
-    report = all_of_ranks(ranks, known) ? **side.known : checked(source, right, settings, ranks);
-    if (side.known != nullptr) *side.known = report;
+    const bool known = side.known != nullptr && *side.known && (*side.known)->integrals == right.number;
+    report = all_of_ranks(ranks, known) ? (*side.known)->report : checked(source, *right.source, settings, ranks);
+    if (side.known != nullptr) *side.known = {report, right.number};
     run_collectively(ranks, [&] { enforce_witnesses(report, settings.trust_input); });
   }
   if (ranks != nullptr) {

@@ -16,7 +16,6 @@ struct CheckSettings {
 
 /// Checks one side of a job with the integrals of `right`. Throws InputError if a witness fails or if the ranks have
 /// different numbers. Collective if `ranks` is not null; if it fails on one rank, it throws on all.
-CheckReport check_side(const JobSide& side, const TileSource& right, const CheckSettings& settings,
-                       Communicator* ranks);
+CheckReport check_side(const JobSide& side, const JobSide& right, const CheckSettings& settings, Communicator* ranks);
 
 }

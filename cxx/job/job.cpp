@@ -157,8 +157,8 @@ class Job {
     check_begun_ = true;
     const double begin = wall_seconds();
     const CheckSettings settings{options_.calculation.check, options_.calculation.trust_input, threads, watch_.stop()};
-    right_check_ = check_side(right_, *right_.source, settings, ranks_);
-    if (left_.source != nullptr) left_check_ = check_side(left_, *right_.source, settings, ranks_);
+    right_check_ = check_side(right_, right_, settings, ranks_);
+    if (left_.source != nullptr) left_check_ = check_side(left_, right_, settings, ranks_);
     for (CheckReport* report : {&right_check_, &left_check_})
       for (std::string& warning : report->warnings) warning = in_words_of(options_.door, warning);
     times_.checking = wall_seconds() - begin;

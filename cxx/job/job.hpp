@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,12 @@
 /// (the program, the C library, the routine of NWChem) runs its jobs with run_job().
 namespace trifuse {
 
+/// The result of a check of amplitudes.
+struct KnownCheck {
+  CheckReport report;
+  std::uint64_t integrals;  ///< `number` of the side whose integrals the check took
+};
+
 /// The amplitudes of one side of a job.
 struct JobSide {
   const TileSource* source = nullptr;  ///< null: there is no left side
@@ -25,9 +32,10 @@ struct JobSide {
   bool in_memory = false;
   /// A function that throws InputError if numbers are missing; may be empty.
   std::function<void()> expect_complete = {};
-  /// The result of an earlier check, which the job does not repeat if all ranks have one. The job sets it. Null: there
-  /// was no check.
-  std::optional<CheckReport>* known = nullptr;
+  /// The result of an earlier check, which the job does not repeat if all ranks have one with the integrals of this
+  /// job. The job sets it. Null: there was no check.
+  std::optional<KnownCheck>* known = nullptr;
+  std::uint64_t number = 0;  ///< another one for other amplitudes, and for the same ones after a change
 };
 
 struct JobOptions {

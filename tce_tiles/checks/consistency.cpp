@@ -107,7 +107,7 @@ class BlockChecker {
   static std::string name(const char* tensor, std::span<const int> tiles) {
     std::vector<int> numbers;
     for (const int t : tiles) numbers.push_back(t + 1);
-    return fmt::format("{} block ({})", tensor, fmt::join(numbers, " "));
+    return fmt::format("{} block ({}, counted from 1)", tensor, fmt::join(numbers, " "));
   }
 
   /// Counts the block and returns its largest absolute value. Throws InputError if a value is not finite or above

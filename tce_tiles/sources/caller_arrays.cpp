@@ -1,11 +1,13 @@
 #include "tce_tiles/sources/caller_arrays.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -244,6 +246,14 @@ void check_caller_array(const CallerArray& array, const std::string& path) {
   }
   if (!array.strides.empty() && array.strides.size() != rank) {
     refuse(fmt::format("has {} axes, but {} strides", rank, array.strides.size()));
+  }
+  std::int64_t farthest = 0;
+  for (std::size_t k = 0; elements > 0 && k < array.strides.size(); ++k) {
+    const std::int64_t steps = std::max<std::int64_t>(array.shape[k] - 1, 0), stride = array.strides[k];
+    const bool possible = steps == 0 || (stride >= -max_elements / steps && stride <= max_elements / steps);
+    farthest += possible ? steps * std::abs(stride) : max_elements;
+    if (!possible || farthest > max_elements)
+      refuse(fmt::format("has the strides ({}), which no memory can have", fmt::join(array.strides, ", ")));
   }
   if (array.data != nullptr && array.reader) refuse("has both data and a reader; pass only one of them");
   if (array.reader && (!array.strides.empty() || array.type != CallerArray::Type::float64)) {

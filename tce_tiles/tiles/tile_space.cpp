@@ -50,14 +50,14 @@ TileSpace::TileSpace(std::vector<Tile> tiles, bool restricted) : tiles_(std::mov
     const int c = static_cast<int>(tile.orbital_class);
     if (c < previous) {
       throw InputError(
-          fmt::format("Tile {} ({}) is out of order: the classes must come as occupied alpha, occupied beta, "
+          fmt::format("Tile {} of {} ({}) is out of order: the classes must come as occupied alpha, occupied beta, "
                       "virtual alpha, virtual beta.",
-                      t + 1, to_string(tile.orbital_class)));
+                      t + 1, tiles_.size(), to_string(tile.orbital_class)));
     }
     if (tile.size < 1 || tile.irrep < 0 || tile.irrep > 7) {
       throw InputError(
-          fmt::format("Tile {} has size {} and irrep {}; a size of at least 1 and an irrep of 0 to 7 are needed.",
-                      t + 1, tile.size, tile.irrep));
+          fmt::format("Tile {} of {} has size {} and irrep {}; a size of at least 1 and an irrep of 0 to 7 are needed.",
+                      t + 1, tiles_.size(), tile.size, tile.irrep));
     }
     if (tile.size > max_spin_orbitals - orbitals_) refuse_orbitals();
     previous = c;

@@ -96,6 +96,16 @@ TEST_F(DenseArrays, DescriptionsThatAreNotPossible) {
   t2.rank = 5;
   refuse(TRIFUSE_BAD_USAGE, "Array 't2' has 5 axes; 1 to 4 are possible");
   t2 = good;
+  const std::int64_t far_away[] = {std::int64_t{1} << 61, 1, 1, 1}, most[] = {1, 1, 1, INT64_MIN};
+  for (const std::int64_t* strides : {far_away, most}) {
+    t2.strides = strides;
+    refuse(TRIFUSE_BAD_USAGE, "array 't2' has the strides (");
+  }
+  t2 = good;
+  const std::string long_name(TRIFUSE_NAME_LENGTH, 'x');
+  t2.name = long_name.c_str();
+  refuse(TRIFUSE_BAD_USAGE, "counted from 0, has 64 characters or more; the names are those of the dump format");
+  t2 = good;
   t2.type = 3;
   refuse(TRIFUSE_BAD_USAGE, "Array 't2' must have one of the types");
   t2 = good;
@@ -105,6 +115,9 @@ TEST_F(DenseArrays, DescriptionsThatAreNotPossible) {
   t2.name = "another";
   refuse(TRIFUSE_BAD_INPUT, "the calling program: the array name 'another' is unknown");
   t2 = good;
+  description_.all.source = "";
+  t2.shape = description_.array("ovov").shape;
+  refuse(TRIFUSE_BAD_INPUT, "the calling program: array 't2' has shape");
   description_.all.source = "PySCF";
   t2.shape = description_.array("ovov").shape;
   refuse(TRIFUSE_BAD_INPUT, "PySCF: array 't2' has shape");
@@ -134,6 +147,44 @@ TEST_F(DenseArrays, WrongNumbersMeetTheWitnesses) {
   trifuse_run(&status_, calculation.calculation);
   expect_status(status_, TRIFUSE_BAD_INPUT, "the CCSD equation of the single excitations");
   trifuse_delete_amplitudes(&amplitudes);
+}
+
+/// A box reader that uses the amplitudes to which its array belongs.
+struct SelfReader {
+  const CallerArray* array;
+  trifuse_amplitudes amplitudes;
+  std::vector<trifuse_status> seen;
+};
+std::int32_t read_with_calls(void* context, const std::int64_t* offset, const std::int64_t* count, double* box) {
+  auto& reader = *static_cast<SelfReader*>(context);
+  if (reader.amplitudes != nullptr && reader.seen.empty()) {
+    trifuse_witness_count(&reader.seen.emplace_back(), reader.amplitudes);
+    const std::int64_t tiles[4] = {};
+    double block = 0.0;
+    trifuse_get_block(&reader.seen.emplace_back(), reader.amplitudes, TRIFUSE_T2, tiles, 1, &block);
+    trifuse_status status;
+    trifuse_calculation calculation = trifuse_new_calculation(&status, reader.amplitudes, nullptr);
+    trifuse_run(&reader.seen.emplace_back(), calculation);
+    trifuse_delete_calculation(&calculation);
+  }
+  return call_reader(const_cast<CallerArray*>(reader.array), offset, count, box);
+}
+
+TEST_F(DenseArrays, ABoxReaderThatUsesItsAmplitudesIsNotWaitedFor) {
+  const HeldArrays held(water().raw, Layout::reader);
+  DenseDescription description(held, TRIFUSE_RHF);
+  trifuse_array& t2 = description.array("t2");
+  SelfReader reader{static_cast<const CallerArray*>(t2.context), nullptr, {}};
+  t2.reader = read_with_calls;
+  t2.context = &reader;
+  trifuse_amplitudes amplitudes = trifuse_new_dense_amplitudes(&status_, &description.all);
+  expect_success(status_);
+  reader.amplitudes = amplitudes;
+  OpenCalculation calculation(amplitudes);
+  EXPECT_NE(calculation.energy(), 0.0);
+  trifuse_delete_amplitudes(&amplitudes);
+  ASSERT_EQ(reader.seen.size(), 3u);
+  for (const trifuse_status& seen : reader.seen) expect_status(seen, TRIFUSE_BAD_USAGE, "A box reader calls ");
 }
 
 std::int32_t fail(void*, const std::int64_t*, const std::int64_t*, double*) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -24,9 +25,10 @@ class WithDerivatives : public OpenCalculation {
   std::vector<std::int64_t> shape(const std::string& wanted) {
     for (std::int64_t n = 0; n < trifuse_derivative_count(&status, calculation); ++n) {
       char name[TRIFUSE_NAME_LENGTH];
-      std::int64_t rank = 0, extents[4];
+      std::int64_t rank = 0, extents[4] = {-1, -1, -1, -1};
       trifuse_get_derivative(&status, calculation, n, name, &rank, extents);
       expect_success(status);
+      EXPECT_EQ(std::count(extents + rank, extents + 4, 0), 4 - rank) << name;
       if (wanted == name) return {extents, extents + rank};
     }
     ADD_FAILURE() << wanted;
@@ -72,14 +74,14 @@ TEST(Derivatives, OfMistakesAreSentences) {
   run.energy();
   const std::int64_t count = trifuse_derivative_count(&run.status, run.calculation);
   trifuse_get_derivative(&run.status, run.calculation, count, nullptr, nullptr, nullptr);
-  expect_status(run.status, TRIFUSE_BAD_USAGE, "There are no derivatives with number");
+  expect_status(run.status, TRIFUSE_BAD_USAGE, "run has 9 arrays of derivatives, and none with this number");
   expect_refusal("", 0, 1, 1, &value, "no derivatives by \"\"; it has those by ");
   expect_refusal(nullptr, 0, 1, 1, &value, "The name of the derivatives is null.");
   expect_refusal("omega2", 0, 1, 1, nullptr, "The array for derivatives is null.");
   expect_refusal("omega2", 0, 1, -1, &value, "a negative number of elements");
-  expect_refusal("omega2", 1, 1, 1, &value, "The derivatives by omega2 have 1 slices, but 1 slices from number 1 on");
+  expect_refusal("omega2", 1, 1, 1, &value, "Of the 1 slices of the derivatives by omega2, 1 behind the first 1");
   expect_refusal("omega2", std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max(), 1,
-                 &value, "The derivatives by omega2 have 1 slices");
+                 &value, "Of the 1 slices");
   expect_refusal("eps_occ", 0, 2, 1, &value, "slices of the derivatives by eps_occ have 2 elements, but the array");
 }
 

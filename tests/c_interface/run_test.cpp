@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "cxx/base/blas.hpp"
 #include "tests/c_interface/c_interface_test_support.hpp"
@@ -271,6 +272,26 @@ TEST(Run, ACancelledRunCanRunAgain) {
   trifuse_run(&status, calculation.calculation);
   expect_status(status, TRIFUSE_CANCELLED, "The calling program cancelled the run");
   EXPECT_EQ(trifuse_energy_count(&status, calculation.calculation), 0);
+  trifuse_set_progress(&status, calculation.calculation, nullptr, nullptr);
+  EXPECT_EQ(calculation.energy(), expected);
+}
+
+/// A progress function in C++ that throws when all is done.
+std::int32_t throw_at_the_end(void*, double done, double total) {
+  if (done == total && total > 0.0) throw std::runtime_error("The window was closed.");
+  return 0;
+}
+
+TEST(Run, ThatItsProgressFunctionEndsByAnExceptionHasNoResults) {
+  OpenCalculation calculation(water);
+  const double expected = calculation.energy();
+  trifuse_status status;
+  trifuse_set_progress(&status, calculation.calculation, throw_at_the_end, nullptr);
+  trifuse_run(&status, calculation.calculation);
+  expect_status(status, TRIFUSE_FAILED, "The window was closed");
+  EXPECT_EQ(trifuse_energy_count(&status, calculation.calculation), 0);
+  trifuse_get_report(&status, calculation.calculation, 0, nullptr);
+  expect_status(status, TRIFUSE_BAD_USAGE, "There is no report");
   trifuse_set_progress(&status, calculation.calculation, nullptr, nullptr);
   EXPECT_EQ(calculation.energy(), expected);
 }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -40,6 +42,20 @@ TEST(RunWatch, CallsItsFunctionWhenTasksEndIfNoThreadCanBeStarted) {
   EXPECT_TRUE(*watch.stop());
   watch.finish();
   EXPECT_EQ(calls, (std::vector<double>{0.0, 1.0, 2.0, 2.0}));
+}
+
+TEST(RunWatch, CancelsTheRunIfItsFunctionThrows) {
+  std::atomic<int> calls = 0;
+  const auto fail = [](void* context, double, double) -> std::int32_t {
+    if (++*static_cast<std::atomic<int>*>(context) > 1) throw std::runtime_error("The window was closed.");
+    return 0;
+  };
+  RunWatch watch(fail, &calls);
+  for (int n = 0; n < 10000 && !*watch.stop(); ++n) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(*watch.stop());
+  EXPECT_THROW(watch.rethrow_failure(), std::runtime_error);
+  EXPECT_THROW(watch.finish(), std::runtime_error);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(RunWatch, CallsNothingIfNobodyFollowsTheRun) {

@@ -89,8 +89,8 @@ TEST(CopiedDerivatives, AreRefusedOutsideOfTheirArray) {
   };
   expect_refusal("ovvv", 0, 1, 125, "The last run computed no derivatives by \"ovvv\"; it has those by eps_occ, ");
   const std::string slices = "The derivatives by t2 have 3 slices, but ";
-  expect_refusal("t2", 2, 2, 150, slices + "2 slices from number 2 on");
-  expect_refusal("t2", -1, 1, 75, slices + "1 slices from number -1 on");
+  expect_refusal("t2", 2, 2, 150, slices + "2 behind the first 2");
+  expect_refusal("t2", -1, 1, 75, slices + "1 behind the first -1");
   expect_refusal("t2", 1, -1, 0, slices + "-1 slices");
   expect_refusal("t2", std::numeric_limits<std::int64_t>::max(), 1, 75, slices);
   expect_refusal("t2", 1, std::numeric_limits<std::int64_t>::max(), 75, slices);
