@@ -35,7 +35,7 @@ std::vector<double> operand_of(const Contraction& contraction, Tensor tensor) {
   return numbers;
 }
 
-/// Returns the largest relative error of some hundred random elements of C. `sum`: indices of the sum.
+/// Returns the largest relative error of some hundred random elements of C.
 double error_of(const Contraction& contraction, const std::vector<double>& a, const std::vector<double>& b,
                 const std::vector<double>& c) {
   constexpr int checked = 300;

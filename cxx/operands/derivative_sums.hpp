@@ -19,8 +19,8 @@ namespace trifuse {
 inline constexpr double unit_of_energies = 0x1p-54, unit_of_operands = 0x1p-58;
 
 /// Throws InputError if a sum by operands is above a quarter of its range, or one by omega2 above half of it: then it
-/// or another one may have left the range, and would be wrong without a sign of it. `sums`: in units of the sums, or
-/// the integers themselves.
+/// or another one may have left the range, and would be wrong without a sign of it. Doubles have the units of
+/// the sums, too.
 void expect_in_range(std::span<const double> by_operands);
 void expect_in_range(std::span<const std::int64_t> by_operands);
 void expect_in_range(std::int64_t by_omega2);

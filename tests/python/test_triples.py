@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 import unittest
 import unittest.mock
 import warnings
@@ -147,6 +148,34 @@ class Energies(Case):
         if trifuse._library.library().has_cuda:
             self.skipTest("the pointers would be read")
         result = trifuse.triples(fock_in_triples=True, **{name: OnGpu(values) for name, values in self.arrays().items()})
+        self.assert_energy(result)
+
+    def test_tensors_with_gradients(self):
+        """Those of torch give neither a pointer nor numbers before they are detached."""
+        class Tensor:
+            __module__ = "torch"
+
+            def __init__(self, values, requires_grad=True):
+                self.values, self.requires_grad = np.asarray(values), requires_grad
+
+            @property
+            def __cuda_array_interface__(self):
+                if self.requires_grad:
+                    raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
+                return {**self.values.__array_interface__, "data": (0, False), "version": 3}
+
+            def is_neg(self):
+                return False
+
+            def detach(self):
+                return Tensor(self.values, False)
+
+            def cpu(self):
+                assert not self.requires_grad
+                return self.values
+
+        with unittest.mock.patch.dict(sys.modules, {"torch": types.ModuleType("torch")}):
+            result = trifuse.triples(fock_in_triples=True, **{name: Tensor(values) for name, values in self.arrays().items()})
         self.assert_energy(result)
 
     def test_omega2_and_left(self):

@@ -46,22 +46,21 @@ class OneGpu final : public Workplace {
   void add(const Contraction& contraction, double factor, const double* a, const double* b, double* c) override {
     if (contraction.empty_result() || contraction.empty_sum()) return;
     const CurrentDevice current(device_);
-    double* at_c = nullptr;
-    const double *at_a = nullptr, *at_b = nullptr;
     in_use_.clear();
     try {
-      at_a = copy_of(a, span_of(contraction, A));
-      at_b = copy_of(b, span_of(contraction, B));
-      at_c = copy_of(c, span_of(contraction, C));
+      const double* const at_a = copy_of(a, span_of(contraction, A));
+      const double* const at_b = copy_of(b, span_of(contraction, B));
+      double* const at_c = copy_of(c, span_of(contraction, C));
+      // Its destructor waits until it has been computed, so no copy is in use between terms. It allocates memory, too,
+      // all of it before a kernel writes to C.
+      GpuContraction(contraction, device_).start(factor, at_a, at_b, 1.0, at_c, *stream_);
+      copies_.find(in_use_.back())->second.newer = true;
+      in_use_.clear();
     } catch (const DeviceMemoryError&) {
       in_use_.clear();
       drop(true);
-      return HostContraction(contraction, {device_}, 0, threads_).run(factor, a, b, 1.0, c);
+      HostContraction(contraction, {device_}, 0, threads_).run(factor, a, b, 1.0, c);
     }
-    copies_.find(in_use_.back())->second.newer = true;
-    // The destructor of the contraction waits until it has been computed. So no copy is in use between terms.
-    GpuContraction(contraction, device_).start(factor, at_a, at_b, 1.0, at_c, *stream_);
-    in_use_.clear();
   }
 
   void set_to_zero(double* first, std::int64_t size) override {

@@ -142,8 +142,8 @@ class SmallDerivatives
     return (is_second ? x1 : x0) + __shfl_xor_sync(~0u, is_second ? x0 : x1, distance);
   }
 
-  /// Adds the sums by hole to device memory. `out`: integers of the orbitals of a tile at position 3 + y, which
-  /// `stride` separates. `of(y)` returns that address, and `units` the inverse of the unit.
+  /// Adds the sums by hole to device memory. `of(y)`: address of the integers of the orbitals of the tile at position
+  /// 3 + y, which `stride` separates. `units`: inverse of the unit.
   template <typename Out>
   __device__ __forceinline__ void add_by_hole(const ByHole& x, double units, std::int64_t stride, Out of) const {
     // The lower half of the lanes adds up those of the lone hole, the upper half those of the second hole.

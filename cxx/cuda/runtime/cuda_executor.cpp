@@ -310,6 +310,13 @@ std::shared_ptr<CompleteSums> CudaExecutorOfDevices::keep_first_array(TaskSums& 
   const std::int64_t integers = panels_->layout_of_sums().doubles();
   const Device& keeper = devices_.front();
   const auto bytes = integers * static_cast<std::int64_t>(sizeof(std::int64_t));
+  DeviceArray<unsigned long long> received;  // allocated before any sum leaves its place
+  try {
+    const CurrentDevice current(keeper.number);
+    if (devices_.size() > 1) received.reserve(static_cast<std::size_t>(std::min(DeviceSums::part, integers)));
+  } catch (const DeviceMemoryError&) {
+    return nullptr;
+  }
   // Ranks have no leases.
   if (lease_.is_held() && !device_leases().keep({keeper.number, bytes})) return nullptr;
   try {
@@ -318,7 +325,8 @@ std::shared_ptr<CompleteSums> CudaExecutorOfDevices::keep_first_array(TaskSums& 
       return device.derivatives->take_operands(sums);
     };
     auto kept = std::make_shared<DeviceSums>(keeper.number, take(keeper));
-    for (std::size_t n = 1; n < devices_.size(); ++n) kept->add(take(devices_[n]).data(), devices_[n].number, integers);
+    for (std::size_t n = 1; n < devices_.size(); ++n)
+      kept->add(take(devices_[n]).data(), devices_[n].number, integers, received);
     return kept;
   } catch (const DeviceError& error) {
     throw_lost_derivatives(error);

@@ -25,11 +25,10 @@ void DeviceSums::on_gpu(Action action) const {
   }
 }
 
-void DeviceSums::add(const unsigned long long* from, int device, std::int64_t count) {
-  constexpr std::int64_t part = std::int64_t{2} << 20;  // 16 MiB
+void DeviceSums::add(const unsigned long long* from, int device, std::int64_t count,
+                     const DeviceArray<unsigned long long>& received) {
   const CurrentDevice current(device_);
   const Stream stream;
-  const DeviceArray<unsigned long long> received(static_cast<std::size_t>(std::min(part, count)));
   for (std::int64_t first = 0; first < count; first += part) {
     const std::int64_t now = std::min(part, count - first);
     TRIFUSE_CUDA(cudaMemcpyPeerAsync(received.data(), device_, from + first, device,

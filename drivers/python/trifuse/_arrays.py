@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library
-from ._device_arrays import CUDA_MEMORY, device_array, wait_for, without_gradients
+from ._device_arrays import CUDA_MEMORY, device_array, without_gradients
 from ._facts import Facts, is_of_h5py, stated_or
 from ._options import names_of, number, shown, truth, word
 from .errors import Error, InputError, UsageError
@@ -144,7 +144,10 @@ class Description:
             array.strides = self._integers(stride // numbers.itemsize for stride in numbers.strides)
 
     def _fill_from_gpu(self, array: _library.Array, name: str, values: Any) -> bool:
-        """Gives the pointer of an array of a GPU. False if its layout, type or kind of memory does not allow this."""
+        """Gives the pointer of an array of a GPU. False if its layout, type or kind of memory does not allow this.
+
+        The library waits until the GPU has made its numbers.
+        """
         try:
             found = device_array(name, values)
         except UsageError:  # not of float64, for example: it is copied
@@ -152,7 +155,6 @@ class Description:
         is_managed = hasattr(values, "__dlpack_device__") and values.__dlpack_device__()[0] != CUDA_MEMORY
         if found is None or is_managed or not found.place.flags.c_contiguous:
             return False
-        wait_for(found)
         self._kept.append(values)
         array.data = found.place.ctypes.data
         array.type = _library.FLOAT64

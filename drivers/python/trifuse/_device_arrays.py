@@ -66,18 +66,6 @@ def new_like(arrays: Sequence[DeviceArray], shape: Sequence[int]) -> Any:
     raise UsageError("out must be given, because only the arrays of CuPy and torch have a known way to make a new one.")
 
 
-def wait_for(array: DeviceArray) -> None:
-    """Waits until the numbers of an array are there."""
-    library = _library_of(array.owner)
-    if library == "torch":
-        sys.modules["torch"].cuda.current_stream(array.gpu).synchronize()
-    elif library == "cupy":
-        with sys.modules["cupy"].cuda.Device(array.gpu):
-            sys.modules["cupy"].cuda.get_current_stream().synchronize()
-    elif array.stream is not None:
-        _driver("cuStreamSynchronize", ctypes.c_void_p(array.stream))
-
-
 def common_stream(arrays: Sequence[DeviceArray]) -> int:
     """The stream of the first array that states one. Waits for the other streams."""
     streams = [array.stream for array in arrays if array.stream is not None]

@@ -97,7 +97,8 @@ TEST_F(SumsOnGpu, AddThoseOfAnotherGpu) {
   }
   for (int other = 0; other < visible_device_count(); ++other) {
     gpu::DeviceSums sums(0, on_device(numbers, 0));
-    sums.add(on_device(more, other).data(), other, count);
+    // In several parts.
+    sums.add(on_device(more, other).data(), other, count, on_device(Numbers(count / 3), 0));
     EXPECT_EQ(read(sums, pieces()), read(HostSums(expected), pieces())) << other;
   }
 }
