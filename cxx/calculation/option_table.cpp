@@ -257,7 +257,7 @@ std::string other_names(Door door, const std::string& name) {
   std::vector<std::string> all, ends;
   for (const CalculationOption& option : table) {
     if (!option.is_at(door)) continue;
-    if (name == option.name) return fmt::format("its name is {} here.", option.name_at(door));
+    if (name == option.name) return fmt::format("the nearest name is {}.", option.name_at(door));
     all.push_back(option.name_at(door));
     ends.push_back(option.name_at(Door::library));
   }

@@ -23,7 +23,7 @@ As a program: `python3 pyscf_export molecule.xyz --basis cc-pvdz -o dump.h5`, wh
 
 from .amplitudes import checked_amplitudes, solved_lambda
 from .arrays import amplitude_arrays, check_integrals, factor_arrays, integral_arrays, integrals_of_energy
-from .calculation import (check_converged, check_supported, convergence_of, convergence_of_lambda, fock_only,
+from .calculation import (COUPLED, check_converged, check_supported, convergence_of, convergence_of_lambda, fock_only,
                           is_density_fitted, is_periodic, provenance, scf_warning, with_real_orbitals)
 from .checksums import seal, verify_seal
 from .dump_file import new_dump
@@ -38,7 +38,7 @@ from .write_dumps import write_dump, write_lambda_dump, write_left_dump
 __all__ = [
     "ExportError", "seal", "solve_regularized_ccsd", "verify_seal", "write_dump", "write_lambda_dump", "write_left_dump",
     # The Python package `trifuse` calls these functions, too. They may change without notice.
-    "NON_CANONICAL", "NotSupported", "amplitude_arrays", "check_converged", "check_integrals", "check_moment_integrals",
+    "COUPLED", "NON_CANONICAL", "NotSupported", "amplitude_arrays", "check_converged", "check_integrals", "check_moment_integrals",
     "check_supported", "checked_amplitudes", "convergence_of", "convergence_of_lambda", "coupling_within_spaces", "factor_arrays", "fock_matrices",
     "fock_only", "integral_arrays", "integrals_of_energy", "is_density_fitted", "is_periodic", "new_dump", "omega2_of",
     "moment_arrays", "moment_bytes", "orbital_numbers", "orbitals_of", "product_arrays", "provenance", "rohf_warning", "scf_warning", "solved_lambda", "with_real_orbitals",

@@ -88,10 +88,10 @@ TEST(CopiedDerivatives, AreRefusedOutsideOfTheirArray) {
     expect_failure<UsageError>([&] { result.derivatives->copy(name, first, count, values); }, sentence);
   };
   expect_refusal("ovvv", 0, 1, 125, "The last run computed no derivatives by \"ovvv\"; it has those by eps_occ, ");
-  const std::string slices = "The derivatives by t2 have 3 slices, but ";
+  const std::string slices = "Of the 3 slices of the derivatives by t2, ";
   expect_refusal("t2", 2, 2, 150, slices + "2 behind the first 2");
   expect_refusal("t2", -1, 1, 75, slices + "1 behind the first -1");
-  expect_refusal("t2", 1, -1, 0, slices + "-1 slices");
+  expect_refusal("t2", 1, -1, 0, slices + "-1 behind the first 1");
   expect_refusal("t2", std::numeric_limits<std::int64_t>::max(), 1, 75, slices);
   expect_refusal("t2", 1, std::numeric_limits<std::int64_t>::max(), 75, slices);
   expect_refusal("t2", 1, 1, 74,

@@ -193,7 +193,7 @@ static void test_descriptions(void) {
   expect(nothing == NULL && status.code == TRIFUSE_BAD_USAGE, "no description");
   tiles[0].orbital_class = 4;
   trifuse_new_amplitudes(&status, &description, NULL, NULL);
-  expect_failure(&status, TRIFUSE_BAD_USAGE, "Tile 0", "a class that is none");
+  expect_failure(&status, TRIFUSE_BAD_USAGE, "Tile 1 of ", "a class that is none");
   tiles[0].orbital_class = TRIFUSE_PARTICLE_BETA;
   trifuse_new_amplitudes(&status, &description, NULL, NULL);
   expect(status.code == TRIFUSE_BAD_INPUT && strlen(status.message) > 20, "tiles out of order");

@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ._blocks import blocks
 from ._pyscf_derivatives import Derivatives
 from .errors import UsageError
 
 LAMBDA_TOLERANCE = 1e-6
 """The Lambda equations are solved to this norm of a change, or to the threshold of the object if this is smaller."""
-_BYTES_OF_A_BLOCK = 1 << 27
 
 
 def is_restricted(mycc: Any) -> bool:
@@ -127,9 +127,8 @@ def _add(target: Any, bar: Any, axes: tuple[int, ...], factor: float) -> None:
     bar = bar.transpose(axes)
     if bar.size == 0:
         return
-    step = max(1, _BYTES_OF_A_BLOCK * bar.shape[2] // bar.nbytes)
-    for begin in range(0, bar.shape[2], step):
-        part = (slice(None), slice(None), slice(begin, begin + step))
+    for block in blocks(bar.shape[2], bar.nbytes // bar.shape[2]):
+        part = (slice(None), slice(None), block)
         target[part] = target[part] + factor * bar[part]
 
 

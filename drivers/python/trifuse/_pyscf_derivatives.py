@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._arrays import Amplitudes
+from ._blocks import blocks
 from ._calculation import run_arrays
 from ._options import Options, names_of
 from ._pyscf_triples import export, triples
@@ -20,7 +21,6 @@ SMALLEST_GAP = 1e-6
 SMALLEST_GAP_MIXED = 1e-4  # the numerators have the errors of single precision
 # Degenerate orbitals belong together by symmetry if all totally symmetric quantities agree to this part of their largest values.
 _SYMMETRIC = 1e-4
-_BYTES_OF_A_BLOCK = 1 << 27
 
 
 class Derivatives(NamedTuple):
@@ -140,9 +140,7 @@ def _add_overlaps(overlaps: dict[str, Any], array: Any, bar: Any) -> None:
     """Adds sum X_bar[..p..] X[..q..] of one array to the matrices of its classes. Reads the array in blocks of rows."""
     if bar.size == 0:
         return
-    step = max(1, _BYTES_OF_A_BLOCK // bar[0].nbytes)
-    for begin in range(0, bar.shape[0], step):
-        rows = slice(begin, min(begin + step, bar.shape[0]))
+    for rows in blocks(bar.shape[0], bar[0].nbytes):
         x, y = bar[rows], np.ascontiguousarray(np.asarray(array.rows(rows)).real)
         if _weight(array, 0) != 0:
             overlaps[array.classes[0]][:, rows] += _weight(array, 0) * (bar.reshape(len(bar), -1) @ y.reshape(len(y), -1).T)

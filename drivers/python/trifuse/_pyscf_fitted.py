@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ._blocks import BYTES_OF_A_BLOCK, blocks, diagonal_of_pairs, rows_of_a_block
 from ._pyscf_derivatives import Derivatives
 from .errors import NotAvailable
-
-_BYTES_OF_A_BLOCK = 1 << 27
 
 
 def refuse_other_fitting(with_df: Any) -> None:
@@ -102,10 +101,8 @@ def _add_products(values: Any, factor: float, one: Any, other: Any, bar: Any, ot
     p, q, r, s = values.shape
     if 0 in (p, q, r, s):
         return
-    step = max(1, _BYTES_OF_A_BLOCK // (8 * p * q * s))
     left = np.ascontiguousarray(one).reshape(n, p * q)
-    for begin in range(0, r, step):
-        rows = slice(begin, min(begin + step, r))
+    for rows in blocks(r, 8 * p * q * s):
         block = np.ascontiguousarray(values[:, :, rows]).reshape(p * q, -1)
         right = np.ascontiguousarray(other[:, rows]).reshape(n, -1)
         bar += (factor * (right @ block.T)).reshape(bar.shape)
@@ -120,11 +117,9 @@ def _add_packed(values: Any, factors: Any, bar: Any) -> None:
     if pairs == 0:
         return
     b = lib.pack_tril(np.ascontiguousarray(factors)) * 2
-    b[:, np.arange(v) * (np.arange(v) + 3) // 2] /= 2
+    b[:, diagonal_of_pairs(v)] /= 2
     found = np.zeros_like(b)
-    step = max(1, _BYTES_OF_A_BLOCK // (8 * pairs))
-    for begin in range(0, pairs, step):
-        rows = slice(begin, min(begin + step, pairs))
+    for rows in blocks(pairs, 8 * pairs):
         block = np.asarray(values[rows])
         found[:, rows] += 2 * (b @ block.T)
         found += 2 * (b[:, rows] @ block)
@@ -136,9 +131,7 @@ def packed_bars(bars: list[Any], orbitals: list[Any]) -> Any:
     pack_tril = importlib.import_module("pyscf.lib").pack_tril
     nao = len(orbitals[0])
     packed = np.empty((len(bars[0]), nao * (nao + 1) // 2))
-    step = max(1, _BYTES_OF_A_BLOCK // (8 * nao * nao))
-    for begin in range(0, len(packed), step):
-        rows = slice(begin, begin + step)
+    for rows in blocks(len(packed), 8 * nao * nao):
         packed[rows] = pack_tril(sum(c @ bar[rows] @ c.T for c, bar in zip(orbitals, bars)))
     return packed
 
@@ -152,7 +145,7 @@ def packed_bars_of_fields(with_df: Any, densities: list[Any], others: list[Any],
     nao = len(densities[0])
     packed, begin = np.empty((with_df.get_naoaux(), nao * (nao + 1) // 2)), 0
     one, two = count * sum(densities), count * sum(others)
-    for block in with_df.loop(max(1, _BYTES_OF_A_BLOCK // (8 * nao * nao))):
+    for block in with_df.loop(rows_of_a_block(8 * nao * nao)):
         b = lib.unpack_tril(np.asarray(block))
         of_one, of_two = (np.tensordot(b, each, 2)[:, None, None] for each in (one, two))
         bar = of_two * one + of_one * two
@@ -174,7 +167,7 @@ def forces(with_df: Any, packed: Any) -> Any:
     mol, auxmol = with_df.mol, with_df.auxmol
     nao, shells, functions = mol.nao, auxmol.nbas, auxmol.ao_loc
     twice = np.full(packed.shape[1], 2.0)
-    twice[np.arange(nao) * (np.arange(nao) + 3) // 2] = 1
+    twice[diagonal_of_pairs(nao)] = 1
     triangle = linalg.cholesky(auxmol.intor("int2c2e", hermi=1), lower=True)
     # The derivatives by (P|pq), and minus twice those by (P|Q).
     bars = np.ascontiguousarray(linalg.solve_triangular(triangle, packed, trans="T", lower=True, overwrite_b=True))
@@ -185,7 +178,7 @@ def forces(with_df: Any, packed: Any) -> Any:
     begin = 0
     while begin < shells:
         end = begin + 1
-        while end < shells and 8 * 3 * nao * nao * (functions[end + 1] - functions[begin]) < _BYTES_OF_A_BLOCK:
+        while end < shells and 8 * 3 * nao * nao * (functions[end + 1] - functions[begin]) < BYTES_OF_A_BLOCK:
             end += 1
         part, shell_slice = slice(functions[begin], functions[end]), (0, mol.nbas, 0, mol.nbas, begin, end)
         moved = aux_e2(mol, auxmol, "int3c2e_ip1", "s1", shls_slice=shell_slice)

@@ -12,8 +12,6 @@ from ._pyscf_fitted import refuse_other_fitting
 from ._pyscf_triples import export
 from .errors import NotAvailable, UsageError
 
-# f_ia of an SCF, hartree, is smaller where the orbitals of a gradient are those of Hartree-Fock.
-_COUPLED = 1e-4
 # The Fock matrix of an SCF, hartree, differs less from that of the integrals of the molecule: screening of small integrals.
 _OTHER_FOCK = 1e-6
 
@@ -71,7 +69,7 @@ def refuse_other_orbitals(mycc: Any) -> None:
     refuse_other_hamiltonian(mycc, fock)
     parts = ((mf.mo_coeff, mf.mo_occ, fock),) if fock.ndim == 2 else zip(mf.mo_coeff, mf.mo_occ, fock)
     coupling = max(abs(c[:, occ > 0].T @ f @ c[:, occ == 0]).max(initial=0.0) for c, occ, f in parts)
-    if coupling > _COUPLED:
+    if coupling > export.COUPLED:
         raise NotAvailable(f"The orbitals are not those of a converged Hartree-Fock: the Fock matrix couples occupied and virtual orbitals "
                            f"by {coupling:.1e} hartree; converge the SCF and run the CCSD again, or use a property at fixed orbitals "
                            "(relaxed=False).")

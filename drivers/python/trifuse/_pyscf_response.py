@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _pyscf_fitted as fitted
+from ._blocks import diagonal_of_pairs
 from ._pyscf_densities import is_restricted, module_of
 from ._pyscf_derivatives import Derivatives
 from .errors import UsageError
@@ -169,7 +170,7 @@ def terms_of_integrals(mycc: Any, d2: Any, file: Any, with_gradient: bool, done:
     done("two-electron density in atomic orbitals")
     names = ("dm2",) if spins.restricted else ("dm2aa+ab", "dm2bb+ab")
     mol, nao = mycc.mol, spins.orbitals[0].shape[0]
-    diagonal = np.arange(nao) * (np.arange(nao) + 3) // 2
+    diagonal = diagonal_of_pairs(nao)
     sums = [np.zeros((nao, nao)) for _ in names]
     of_integrals = np.zeros((mol.natm, 3))
     most = max(1, int((mycc.max_memory - current_memory()[0]) * 0.9e6 / 8 / (3.5 * nao**3)))
