@@ -313,7 +313,7 @@ std::shared_ptr<CompleteSums> CudaExecutorOfDevices::keep_first_array(TaskSums& 
   DeviceArray<unsigned long long> received;  // allocated before any sum leaves its place
   try {
     const CurrentDevice current(keeper.number);
-    if (devices_.size() > 1) received.reserve(static_cast<std::size_t>(std::min(DeviceSums::part, integers)));
+    if (devices_.size() > 1) received.reserve(static_cast<std::size_t>(std::min(DeviceSums::usual_part, integers)));
   } catch (const DeviceMemoryError&) {
     return nullptr;
   }

@@ -29,6 +29,7 @@ void DeviceSums::add(const unsigned long long* from, int device, std::int64_t co
                      const DeviceArray<unsigned long long>& received) {
   const CurrentDevice current(device_);
   const Stream stream;
+  const auto part = static_cast<std::int64_t>(received.size());
   for (std::int64_t first = 0; first < count; first += part) {
     const std::int64_t now = std::min(part, count - first);
     TRIFUSE_CUDA(cudaMemcpyPeerAsync(received.data(), device_, from + first, device,

@@ -19,11 +19,11 @@ class DeviceSums final : public CompleteSums {
   /// `device`: number of the GPU. `sums`: its memory.
   DeviceSums(int device, DeviceArray<unsigned long long> sums) : device_(device), sums_(std::move(sums)) {}
   /// Adds `count` integers of another GPU to the first ones. `from`: memory of GPU `device`. `received`: memory of this
-  /// GPU that gets a part of them after the other.
+  /// GPU for so many of them as come at once, at least one.
   void add(const unsigned long long* from, int device, std::int64_t count,
            const DeviceArray<unsigned long long>& received);
-  /// Number of integers of such a part: 16 MiB.
-  static constexpr std::int64_t part = std::int64_t{2} << 20;
+  /// How many should come at once: 16 MiB.
+  static constexpr std::int64_t usual_part = std::int64_t{2} << 20;
   void read(std::span<const Piece> pieces, std::size_t size,
             const std::function<void(std::span<const double>)>& use) const override;
   void get(std::size_t first, std::span<std::int64_t> elements) const override;
