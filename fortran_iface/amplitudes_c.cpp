@@ -132,9 +132,10 @@ std::uint64_t trifuse::c_interface::Amplitudes::new_number() {
 
 const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals,
                                                         const trifuse::CheckShare& share) {
-  BoxReaderMark::refuse("a function that checks amplitudes");
   amplitudes.forget_outdated_check();
   if (amplitudes.check && amplitudes.check->integrals == integrals.number) return amplitudes.check->report;
+  BoxReaderMark::refuse(amplitudes, "a function that checks");
+  BoxReaderMark::refuse(integrals, "a function that checks");
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
   amplitudes.check = {check_source(*amplitudes.source, *integrals.source, share), integrals.number};
   return amplitudes.check->report;
@@ -203,7 +204,7 @@ void trifuse_get_block(trifuse_status* status, trifuse_amplitudes amplitudes, in
   guarded(status, [&] {
     const auto held = checked(amplitudes);
     Amplitudes& handle = *held;
-    BoxReaderMark::refuse("trifuse_get_block");
+    BoxReaderMark::refuse(handle, "trifuse_get_block");
     const trifuse::Block& place = block_of(handle, tensor, tiles);
     check_size(place, size, block);
     handle.source->read_block(static_cast<trifuse::TensorKind>(tensor), place.tiles,

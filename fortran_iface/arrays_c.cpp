@@ -69,12 +69,12 @@ trifuse::SourceInfo info_of(const trifuse_arrays& arrays) {
   return info;
 }
 
-/// Returns a reader that calls the caller's reader.
-CallerArray::Reader reader_of(const trifuse_array& array, const std::string& name) {
-  return [read = array.reader, context = array.context, name](
+/// Returns a reader that calls the caller's reader. `of`: the amplitudes to which the array belongs.
+CallerArray::Reader reader_of(const trifuse_array& array, const std::string& name, const Amplitudes* of) {
+  return [read = array.reader, context = array.context, name, of](
              std::span<const std::int64_t> offset, std::span<const std::int64_t> count, std::span<double> box) {
     const std::int32_t code = [&] {
-      const BoxReaderMark mark;
+      const BoxReaderMark mark(of);
       return read(context, offset.data(), count.data(), box.data());
     }();
     if (code == 0) return;
@@ -83,8 +83,8 @@ CallerArray::Reader reader_of(const trifuse_array& array, const std::string& nam
   };
 }
 
-/// Converts the description of one array.
-CallerArray array_of(const trifuse_array& array, std::int64_t number) {
+/// Converts the description of one array of amplitudes.
+CallerArray array_of(const trifuse_array& array, std::int64_t number, const Amplitudes* of) {
   if (array.name == nullptr) throw UsageError(fmt::format("Array number {}, counted from 0, has no name.", number));
   constexpr std::size_t longest = TRIFUSE_NAME_LENGTH;
   if (strnlen(array.name, longest) == longest) {
@@ -108,7 +108,7 @@ CallerArray array_of(const trifuse_array& array, std::int64_t number) {
   if (array.type < 0 || array.type > TRIFUSE_INT64) refuse("must have one of the types of trifuse_type");
   result.type = types[static_cast<std::size_t>(array.type)];
   result.data = array.data;
-  if (array.reader != nullptr) result.reader = reader_of(array, result.name);
+  if (array.reader != nullptr) result.reader = reader_of(array, result.name, of);
   if (array.location < TRIFUSE_HOST) refuse("must have the location TRIFUSE_HOST or TRIFUSE_GPU(number)");
   if (array.location != TRIFUSE_HOST) {
     if (array.data == nullptr) refuse("has the location of a GPU, but no data");
@@ -139,7 +139,7 @@ trifuse_amplitudes trifuse_new_dense_amplitudes(trifuse_status* status, const tr
     auto handle = std::make_shared<Amplitudes>();
     handle->described = true;
     std::vector<CallerArray> list;
-    for (std::int64_t n = 0; n < arrays->count; ++n) list.push_back(array_of(arrays->arrays[n], n));
+    for (std::int64_t n = 0; n < arrays->count; ++n) list.push_back(array_of(arrays->arrays[n], n, handle.get()));
     handle->in_memory =
         std::all_of(list.begin(), list.end(), [](const CallerArray& array) { return array.data != nullptr; });
     handle->source = trifuse::open_arrays(info_of(*arrays), std::move(list));

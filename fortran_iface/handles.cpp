@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstring>
@@ -33,15 +34,17 @@ RankServer& ranks_without_calculation() {
   return ranks;
 }
 
-int& BoxReaderMark::readers() {
-  thread_local int count = 0;
-  return count;
+std::vector<const Amplitudes*>& BoxReaderMark::active() {
+  thread_local std::vector<const Amplitudes*> amplitudes;
+  return amplitudes;
 }
 
-void BoxReaderMark::refuse(const char* name) {
-  if (readers() == 0) return;
-  throw UsageError(
-      fmt::format("A box reader calls {}, which would wait for this reader for ever; call it elsewhere.", name));
+void BoxReaderMark::refuse(const Amplitudes& amplitudes, const char* function) {
+  if (std::find(active().begin(), active().end(), &amplitudes) == active().end()) return;
+  throw UsageError(fmt::format(
+      "A box reader calls {} for the amplitudes to which its array belongs, which would wait for this reader "
+      "for ever; call it elsewhere.",
+      function));
 }
 
 void refuse_running() {

@@ -173,20 +173,20 @@ struct CalculationSetup {
   }
 };
 
-/// Marks that this thread calls a box reader of a caller, as long as it exists. Only one thread at a time may call the
-/// readers of a caller, so functions that would need them have to refuse.
+/// Marks that this thread calls a box reader of amplitudes, as long as it exists. Only one thread at a time may call
+/// the readers of the same amplitudes, so functions that would need them have to refuse.
 class BoxReaderMark {
  public:
-  BoxReaderMark() { ++readers(); }
-  ~BoxReaderMark() { --readers(); }
+  explicit BoxReaderMark(const Amplitudes* of) { active().push_back(of); }
+  ~BoxReaderMark() { active().pop_back(); }
   BoxReaderMark(const BoxReaderMark&) = delete;
   BoxReaderMark& operator=(const BoxReaderMark&) = delete;
 
-  /// Throws UsageError if a box reader calls the function `name`.
-  static void refuse(const char* name);
+  /// Throws UsageError if a box reader of these amplitudes calls this function. `function`: for the sentence.
+  static void refuse(const Amplitudes& amplitudes, const char* function);
 
  private:
-  static int& readers();
+  static std::vector<const Amplitudes*>& active();
 };
 
 /// Returns the ranks whose communicator this thread has passed to trifuse_set_communicator without a valid handle;

@@ -21,9 +21,9 @@ namespace {
 const trifuse::TriplesEnergy& energy_of(const CalculationSetup& setup, std::int64_t index) {
   const auto& energies = setup.result.energies;
   if (index < 0 || index >= std::ssize(energies)) {
-    throw trifuse::UsageError(
-        fmt::format("There is no energy with this number, because the last run has {}; run the calculation first.",
-                    energies.empty() ? "none" : std::to_string(energies.size())));
+    if (energies.empty()) throw trifuse::UsageError("There are no energies; run the calculation first.");
+    throw trifuse::UsageError(fmt::format(
+        "The last run has {} energies, and none with this number; trifuse_energy_count counts them.", energies.size()));
   }
   return energies[static_cast<std::size_t>(index)];
 }
@@ -49,11 +49,17 @@ std::span<double> values_of_derivative(const char* name, std::int64_t count, dou
   return {values, static_cast<std::size_t>(count)};
 }
 
-/// Throws UsageError on all ranks if a rank has no valid handle of a calculation. Collective. `present`: true if this
-/// rank has a valid handle.
-void expect_calculations(trifuse::Communicator& ranks, bool present) {
+/// Throws UsageError if a box reader of the amplitudes of this calculation calls trifuse_run.
+void expect_no_reader(const CalculationSetup& setup) {
+  for (const Amplitudes* side : {setup.right.get(), setup.left.get()})
+    if (side != nullptr) BoxReaderMark::refuse(*side, "trifuse_run");
+}
+
+/// Throws UsageError on all ranks if a rank has no valid handle of a calculation, or cannot run it. Collective.
+/// `setup`: null if this rank has no valid handle.
+void expect_calculations(trifuse::Communicator& ranks, const CalculationSetup* setup) {
   trifuse::run_collectively(&ranks, [&] {
-    if (present) return;
+    if (setup != nullptr) return expect_no_reader(*setup);
     throw trifuse::UsageError(fmt::format(
         "Rank {} of the communicator has no valid handle of a calculation; the status of its earlier calls says why.",
         ranks.rank()));
@@ -66,9 +72,9 @@ std::shared_ptr<CalculationSetup> checked_on_all_ranks(trifuse_calculation calcu
   try {
     return object_of(calculation);
   } catch (const BadHandle&) {
-    if (const trifuse::RankServer serve = ranks_without_calculation()) {
+    if (const trifuse::RankServer serve = std::exchange(ranks_without_calculation(), nullptr)) {
       try {
-        serve([](trifuse::Communicator& ranks) { expect_calculations(ranks, false); });
+        serve([](trifuse::Communicator& ranks) { expect_calculations(ranks, nullptr); });
       } catch (const trifuse::Error&) {  // ignored: the sentence about the handle helps this rank more
       }
     }
@@ -100,7 +106,6 @@ class RunningMark {
 void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
   guarded(status, [&] {
     const auto setup = checked_on_all_ranks(calculation);
-    BoxReaderMark::refuse("trifuse_run");
     const RunningMark mark(*setup);
     trifuse::refuse_settings_of_other_doors(trifuse::Door::library);
     setup->forget_results();
@@ -109,10 +114,11 @@ void trifuse_run(trifuse_status* status, trifuse_calculation calculation) {
     try {
       if (setup->serve_ranks) {
         setup->serve_ranks([&](trifuse::Communicator& ranks) {
-          expect_calculations(ranks, true);
+          expect_calculations(ranks, setup.get());
           compute(*setup, watch, &ranks);
         });
       } else {
+        expect_no_reader(*setup);
         compute(*setup, watch, nullptr);
       }
       watch.finish();

@@ -17,7 +17,13 @@ constexpr std::chrono::milliseconds interval(100);
 
 RunWatch::RunWatch(trifuse_progress progress, void* context) : progress_(progress), context_(context) {
   if (progress_ == nullptr) return;
-  call(now_);
+  try {
+    call(now_);
+  } catch (...) {  // other ranks wait for the run of this one, which ends soon
+    failure_ = std::current_exception();
+    stop_ = true;
+    return;
+  }
   try {
     thread_ = std::thread([this] { call_regularly(); });
   } catch (const std::system_error&) {  // no thread: update() calls the function

@@ -16,7 +16,8 @@ namespace trifuse::c_interface {
 /// any time, also while the input is checked. If no thread can be started, the function is called when tasks end.
 class RunWatch {
  public:
-  /// Calls `progress` once; begins to call it regularly. `progress`: null if nobody follows the run.
+  /// Calls `progress` once; begins to call it regularly. Throws nothing: what the function throws cancels the run.
+  /// `progress`: null if nobody follows the run.
   RunWatch(trifuse_progress progress, void* context);
   ~RunWatch() { end(); }
   RunWatch(const RunWatch&) = delete;
@@ -28,7 +29,7 @@ class RunWatch {
   void update(const RunProgress& now);
   /// Calls the function for the last time. Throws what it throws, or has thrown before.
   void finish();
-  /// Throws what the function has thrown in the thread of its own, which cancels the run; else returns.
+  /// Throws what the function has thrown before finish(), which cancels the run; else returns.
   void rethrow_failure() const;
   /// Returns a sentence about a run that was cancelled. `journal`: path of the journal; empty if there is none.
   std::string sentence(const std::string& journal) const;

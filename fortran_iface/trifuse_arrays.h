@@ -54,7 +54,8 @@ enum trifuse_type { TRIFUSE_FLOAT64 = 0, TRIFUSE_INT32 = 1, TRIFUSE_INT64 = 2 };
  * rounding, until the run has ended: the library compares weighted sums of rows, and a run ends with TRIFUSE_BAD_INPUT
  * if they have changed.
  *
- * It must not call functions that read or check amplitudes, or trifuse_run: these fail with TRIFUSE_BAD_USAGE.
+ * For its own amplitudes it must not call functions that read or check them, or trifuse_run: these fail with
+ * TRIFUSE_BAD_USAGE.
  *
  * Must return 0. Any other number means failure; then the library's function fails with TRIFUSE_BAD_INPUT. */
 typedef int32_t (*trifuse_box_reader)(void* context, const int64_t* offset, const int64_t* count, double* box);

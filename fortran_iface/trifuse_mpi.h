@@ -29,9 +29,9 @@ extern "C" {
  *
  * If a rank fails or cancels in trifuse_run, the function fails on all ranks: with the sentence of that rank, or after
  * a cancellation each with its own number of finished tasks. A rank that could not make its calculation passes the null
- * handle to this function and, each time, to trifuse_run on the same thread: then trifuse_run fails on all ranks. The
- * other ranks wait for a rank that does not call trifuse_run, or calls it with a handle that it has deleted: delete
- * calculations on all ranks.
+ * handle to this function and then to trifuse_run on the same thread, both again for each run of the others: then
+ * trifuse_run fails on all ranks. The other ranks wait for a rank that does not call trifuse_run, or calls it with a
+ * handle that it has deleted: delete calculations on all ranks.
  *
  * trifuse_run calls MPI only on the thread that called it: usually the main thread, then MPI_THREAD_FUNNELED suffices.
  * Block readers, box readers and the functions of trifuse_set_progress and trifuse_set_log run on other threads, so

@@ -222,11 +222,16 @@ void expect_few(const CalculationOption& option, std::size_t count, const std::s
   throw UsageError(fmt::format("{} has {} values; at most {} are possible.", origin, count, option.values.most_values));
 }
 
-/// Returns what a user of a door writes for a flag of the command line.
+/// Returns what a user of a door writes for a flag of the command line; other words as they are.
 std::string flag_at(Door door, const std::string& flag) {
   if (door == Door::library) {
     if (const CalculationOption* option = find_option(Door::program, flag)) return option->name_at(door);
-    std::string name = flag.substr(2);  // it says what the input is, e.g. --nwchem-output: Python has the same words
+    // Options of the program about the input. Python has the same words.
+    constexpr std::string_view of_inputs[] = {
+        "--left",        "--nwchem-output",  "--nwchem-movecs", "--nwchem-tile-size",
+        "--frozen-core", "--frozen-virtual", "--overwrite"};
+    if (std::find(std::begin(of_inputs), std::end(of_inputs), flag) == std::end(of_inputs)) return flag;
+    std::string name = flag.substr(2);
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
   }
@@ -279,13 +284,15 @@ std::string names_of_each_rank(Door door) {
 std::string in_words_of(Door door, std::string sentence) {
   if (door == Door::program) return sentence;
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789-", of_the_program = "trifuse ";
+  constexpr std::string_view before_words = " (", behind_words = " ,;:).";
   std::size_t at = 0;
   while ((at = sentence.find("--", at)) != std::string::npos) {
     const std::size_t end = std::min(sentence.find_first_not_of(letters, at), sentence.size());
     const std::string_view before = std::string_view(sentence).substr(0, at);
-    const bool is_option =
-        end > at + 2 && (at == 0 || before.back() == ' ' || before.back() == '(') && !before.ends_with(of_the_program);
-    const std::string name = is_option ? flag_at(door, sentence.substr(at, end - at)) : sentence.substr(at, end - at);
+    const bool is_word = (before.empty() || before_words.find(before.back()) != std::string_view::npos) &&
+                         (end == sentence.size() || behind_words.find(sentence[end]) != std::string_view::npos);
+    std::string name = sentence.substr(at, end - at);
+    if (is_word && !before.ends_with(of_the_program)) name = flag_at(door, name);
     sentence.replace(at, end - at, name);
     at += name.size();
   }

@@ -44,7 +44,7 @@ struct JobOptions {
   std::optional<int> gpus_of_host;
   /// Memory that a rank may use on its GPU, bytes; nullopt: `calculation.memory`.
   std::optional<std::int64_t> gpu_memory;
-  Door door = Door::program;      ///< it has its own names of options, for warnings
+  Door door = Door::program;      ///< it has its own names of options, for sentences
   double begin = wall_seconds();  ///< time at which the opening of the input began
 };
 

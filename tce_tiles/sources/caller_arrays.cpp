@@ -249,9 +249,10 @@ void check_caller_array(const CallerArray& array, const std::string& path) {
   }
   std::int64_t farthest = 0;
   for (std::size_t k = 0; elements > 0 && k < array.strides.size(); ++k) {
-    const std::int64_t steps = std::max<std::int64_t>(array.shape[k] - 1, 0), stride = array.strides[k];
-    const bool possible = steps == 0 || (stride >= -max_elements / steps && stride <= max_elements / steps);
-    farthest += possible ? steps * std::abs(stride) : max_elements;
+    const std::int64_t steps = array.shape[k] - 1, stride = array.strides[k];
+    if (steps == 0) continue;
+    const bool possible = stride >= -max_elements / steps && stride <= max_elements / steps;
+    farthest += possible ? steps * std::abs(stride) : 0;
     if (!possible || farthest > max_elements)
       refuse(fmt::format("has the strides ({}), which no memory can have", fmt::join(array.strides, ", ")));
   }

@@ -119,7 +119,7 @@ TEST_F(Setters, GettersRefuseIndices) {
   double number = 0.0;
   for (const std::int64_t index : {std::int64_t{-1}, least, most, std::int64_t{1'000'000}}) {
     trifuse_get_energy(&open.status, open.calculation, index, nullptr, nullptr, nullptr);
-    expect_usage_error("no energy");
+    expect_usage_error("none with this number");
     trifuse_get_tile(&open.status, open.amplitudes, index, &tile);
     expect_usage_error("no tile");
     trifuse_get_block_tiles(&open.status, open.amplitudes, TRIFUSE_V2, index, tiles, &size);

@@ -56,7 +56,7 @@ TEST(Run, ResultsOfARun) {
   const double total = trifuse_get_total_energy(&status, calculation.calculation, 0);
   expect_success(status);
   trifuse_get_total_energy(&status, calculation.calculation, 1);
-  expect_status(status, TRIFUSE_BAD_USAGE, "There is no energy with this number");
+  expect_status(status, TRIFUSE_BAD_USAGE, "The last run has 1 energies, and none with this number");
 
   const nlohmann::json report = nlohmann::json::parse(report_of(calculation.calculation));
   EXPECT_EQ(report["report"], "run");
@@ -109,7 +109,7 @@ TEST(Run, MixedPrecisionHasErrorBars) {
   EXPECT_EQ(report["settings"]["precision"], "mixed");
   EXPECT_EQ(report["energies"][0]["uncorrected"]["E(T)"].get<double>(), paren);
   trifuse_get_error_bar(&status, open.calculation, 1, nullptr, nullptr);
-  expect_status(status, TRIFUSE_BAD_USAGE, "There is no energy with this number");
+  expect_status(status, TRIFUSE_BAD_USAGE, "The last run has 1 energies, and none with this number");
   // Double precision removes the target error.
   trifuse_set_precision(&status, open.calculation, TRIFUSE_PRECISION_DOUBLE);
   expect_success(status);

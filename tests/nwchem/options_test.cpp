@@ -138,6 +138,13 @@ TEST_F(NwchemOptions, AreNamedInTheWordsOfTheInput) {
             "use a larger trifuse:tile_size, or with trifuse:precision mixed fewer OMP_NUM_THREADS.");
   EXPECT_EQ(in_words_of(Door::nwchem_routine, "--devices names GPU 0 twice; leave --left out."),
             "trifuse:device names GPU 0 twice; leave --left out.");
+  EXPECT_EQ(in_words_of(Door::library, "--memory allows 1 KiB; give --memory 2KiB, or the other side (--left)."),
+            "memory allows 1 KiB; give memory 2KiB, or the other side (left).");
+  for (const std::string same : {"There is no file --dump.h5; trifuse --version and trifuse --journal print it.",
+                                 "x--memory 1, --memory=2, --memory_3 -- and \"--memory\" stay.", "--"}) {
+    EXPECT_EQ(in_words_of(Door::library, same), same);
+  }
+  EXPECT_EQ(in_words_of(Door::program, "give --memory 2KiB."), "give --memory 2KiB.");
 }
 
 }

@@ -226,14 +226,20 @@ class Derivatives(unittest.TestCase):
         for name, values in found[0].items():
             np.testing.assert_array_equal(found[1][name], values, name)
 
+    def test_names_that_a_file_does_not_have(self):
+        with self.assertWarnsRegex(trifuse.InputWarning, "no derivatives by ovvv_aabb; this run has those by eps_occ, "):
+            result = trifuse.run(DATA / "dumps/hf_160_631g_rhf.h5", derivatives=["t1", "ovvv_aabb"])
+        self.assertEqual(list(result.derivatives), ["t1"])
+        self.assertIn("ovvv_aabb", result.warnings[0])
+
     def test_what_is_not_there(self):
         arrays = random_arrays({"": 3}, {"": 4})
         for sentence, given, options in (
                 ("several values of omega2", arrays, {"omega2": [0.0, 0.1]}), ("mixed precision", arrays, {"precision": "mixed"}),
                 ("no derivatives by 't3'; possible are t1, t2,", arrays, {"derivatives": ["t2", "t3"]}),
-                ("no derivatives by 't2_ab', because arrays of RHF have names without spins", arrays, {"derivatives": ["t2", "t2_ab"]}),
-                ("no derivatives by 'left/t1', because there are no left", arrays, {"derivatives": ["left/t1"]}),
-                ("no derivatives by 'factors_vv', because the integrals are not", arrays, {"derivatives": ["factors_vv"]}),
+                ("no derivatives by 't2_ab'; these arrays have those by eps_occ, .*, t2\\.", arrays, {"derivatives": ["t2", "t2_ab"]}),
+                *((f"no derivatives by '{name}'; these arrays have", arrays, {"derivatives": [name]})
+                  for name in ("left/t1", "left/eps_occ", "factors_vv", "fock_ov_a", "asym_ovvv")),
                 ("derivatives is 5; it must be 't', 'all' or a list", arrays, {"derivatives": 5}),
                 ("derivatives is b'all'", arrays, {"derivatives": b"all"}),
                 ("none, t or all", arrays, {"derivatives": "everything"})):

@@ -226,6 +226,21 @@ class DipoleMoments(unittest.TestCase):
                 trifuse.pyscf.solve_lambda(cc)
 
 
+    def test_nor_with_the_integrals_of_an_scf_of_usual_convergence(self):
+        for kind, spin, cc_of in ((scf.RHF, 0, pyscf.cc.CCSD), (scf.UHF, 1, pyscf.cc.UCCSD)):
+            mol = gto.M(atom=WATER, basis="sto-3g", charge=spin, spin=spin, verbose=0)
+            cc = cc_of(kind(mol).run(), frozen=1).run()
+            scanner = trifuse.pyscf.Gradients(cc).as_scanner()
+            scanner(mol.atom_coords() * 1.01)
+            cc = scanner.base
+            with mock.patch("trifuse._pyscf_properties.derivatives_of", side_effect=SecondRun):
+                self.assertEqual(trifuse.pyscf.dip_moment(cc).shape, (3,))
+                trifuse.pyscf.solve_lambda(cc, eris=cc.ao2mo())
+                cc._scf.get_hcore = lambda *args, core=cc._scf.get_hcore(): core + 1e-6 * np.eye(len(core))
+                with self.assertRaises(SecondRun):  # those of the scanner were in another field
+                    trifuse.pyscf.solve_lambda(cc)
+
+
 class Densities(unittest.TestCase):
     def test_closed_shell(self):
         """PySCF's code with whole arrays in memory, with frozen orbitals."""

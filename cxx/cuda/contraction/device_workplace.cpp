@@ -51,9 +51,9 @@ class OneGpu final : public Workplace {
       const double* const at_a = copy_of(a, span_of(contraction, A));
       const double* const at_b = copy_of(b, span_of(contraction, B));
       double* const at_c = copy_of(c, span_of(contraction, C));
-      // Its destructor waits until it has been computed, so no copy is in use between terms. It allocates memory, too,
-      // all of it before a kernel writes to C.
-      GpuContraction(contraction, device_).start(factor, at_a, at_b, 1.0, at_c, *stream_);
+      GpuContraction term(contraction, device_);  // allocates memory, too; start() does not
+      term.start(factor, at_a, at_b, 1.0, at_c, *stream_);
+      // The destructor of the term waits until it has been computed. So no copy is in use between terms.
       copies_.find(in_use_.back())->second.newer = true;
       in_use_.clear();
     } catch (const DeviceMemoryError&) {

@@ -88,6 +88,11 @@ class Planned {
     };
     parameters_.column_blocks = Divisor(blocks(plan_.columns.line_count, shape.column_warps));
     parameters_.blocks = Divisor(parameters_.column_blocks.number() * blocks(plan_.rows.line_count, shape.row_warps));
+    if (plan_.divides_tiles()) {
+      partials_.reserve(2 * static_cast<std::size_t>(plan_.ctas) * static_cast<std::size_t>(shape.rows) *
+                        static_cast<std::size_t>(shape.columns));
+      parameters_.partials = partials_.data();
+    }
     const Stream stream;
     add(plan_.rows, parameters_.rows);
     add(plan_.columns, parameters_.columns);
@@ -97,6 +102,7 @@ class Planned {
                                       static_cast<int>(plan_.shared_bytes())));
   }
 
+  /// Allocates no memory: a contraction of several slices either begins or does not.
   void start(double alpha, const double* a, const double* b, double beta, double* c, cudaStream_t stream) {
     if (program_.packing) {
       const double*& operand = program_.packing->tensor == A ? a : b;
@@ -115,11 +121,6 @@ class Planned {
     p.alpha = alpha;
     p.beta = beta;
     const KernelShape& shape = plan_.kernel();
-    if (plan_.divides_tiles()) {
-      partials_.reserve(2 * static_cast<std::size_t>(plan_.ctas) * static_cast<std::size_t>(shape.rows) *
-                        static_cast<std::size_t>(shape.columns));
-      p.partials = partials_.data();
-    }
     constexpr unsigned ordinary_threads = 256;
     const auto math_warps = static_cast<unsigned>(shape.row_warps * shape.column_warps);
     const unsigned threads = shape.kind == KernelKind::pipelined ? 32 * (math_warps + filling_warps) : ordinary_threads;

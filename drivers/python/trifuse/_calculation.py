@@ -36,7 +36,7 @@ warned_by_caller: contextvars.ContextVar[bool] = contextvars.ContextVar("warned_
 def run_arrays(right: Amplitudes, left: Amplitudes | None, options: Options, log: LogFunction | None = None) -> Result:
     """Computes the triples of amplitudes in memory."""
     options = with_new_names(options)
-    _expect_derivatives(options.get("derivatives"), right, left is not None)
+    _expect_derivatives(options.get("derivatives"), right, left)
 
     def compute(following: _Following) -> Result:
         with Handles() as handles:
@@ -149,11 +149,12 @@ def _run(handles: Handles, amplitudes: list[int], options: Options, following: _
             if failures:
                 raise failures[0] from error
         raise
-    return Result(_report(library, calculation), _derivatives(library, calculation, options.get("derivatives")))
+    derivatives, absent = _derivatives(library, calculation, options.get("derivatives"))
+    return Result(_report(library, calculation), derivatives).extended(absent, [])
 
 
-def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> dict[str, npt.NDArray[np.float64]]:
-    """The derivatives of a run. `wanted`: the option."""
+def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> tuple[dict[str, npt.NDArray[np.float64]], list[str]]:
+    """The derivatives of a run, and warnings about those that are not there. `wanted`: the option."""
     found: dict[str, npt.NDArray[np.float64]] = {}
     names = None if wanted is None or isinstance(wanted, str) else [str(each) for each in wanted]
     computed = []
@@ -168,10 +169,10 @@ def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> di
         library.call("copy_derivative", calculation, name.value, values.size, values.ctypes.data_as(ctypes.c_void_p))
         found[key] = values
     absent = [each for each in names or () if each not in found]
-    if absent:  # the names that a file has are known after the run, which was long
-        warnings.warn(f"There are no derivatives by {', '.join(absent)}; this run has those by {', '.join(computed)}.",
-                      InputWarning, stacklevel=6)
-    return found
+    if not absent:
+        return found, []
+    # The names of a file are known after the run, whose other results are not lost.
+    return found, [f"There are no derivatives by {', '.join(absent)}; this run has those by {', '.join(computed)}."]
 
 
 def _report(library: _library.Library, calculation: int) -> dict[str, Any]:
@@ -205,27 +206,28 @@ def _kinds_of_derivatives(wanted: Any) -> Any:
         raise UsageError(f"derivatives is {wanted!r}; it must be 't', 'all' or a list of names of arrays.")
     for name in wanted:
         # The names of arrays of an unrestricted reference end with spins.
-        if re.sub("_[ab]+$", "", name.removeprefix("left/").removeprefix("asym_")) not in _ARRAYS_WITH_DERIVATIVES:
+        if _array_of(name) not in _ARRAYS_WITH_DERIVATIVES:
             raise UsageError(f"There are no derivatives by {name!r}; possible are {', '.join(_ARRAYS_WITH_DERIVATIVES)}, "
                              "with the spins of the arrays (t2_aa), and left/t1 and left/t2.")
     return "all" if any(part in str(name) for name in wanted for part in ("ovvv", "ovoo", "factors")) else "t"
 
 
-def _expect_derivatives(wanted: Any, right: Amplitudes, has_left: bool) -> None:
-    """Raises UsageError if these amplitudes have no derivatives with the wanted names."""
+def _expect_derivatives(wanted: Any, right: Amplitudes, left: Amplitudes | None) -> None:
+    """Raises UsageError for names of derivatives that these amplitudes do not have."""
     _kinds_of_derivatives(wanted)
-    with_spins, with_factors = right.reference != "RHF", any(name.startswith("factors") for name in right.arrays)
-    for name in () if wanted is None or isinstance(wanted, str) else wanted:
-        array = name.removeprefix("left/")
-        why = ""
-        if array != name and not has_left:
-            why = "there are no left amplitudes"
-        elif array != "omega2" and with_spins != bool(re.search("_[ab]+$", array)):
-            why = f"arrays of {right.reference} have names {'with' if with_spins else 'without'} spins"
-        elif re.search("ovvv|ovoo" if with_factors else "factors", array):
-            why = f"the integrals are {'factors' if with_factors else 'not factors'}"
-        if why:
-            raise UsageError(f"There are no derivatives by {name!r}, because {why}; 'all' has those by all arrays.")
+    if wanted is None or isinstance(wanted, str):
+        return
+    possible = {name for name in right.arrays if _array_of(name) in _ARRAYS_WITH_DERIVATIVES} | {"omega2"}
+    possible |= {name.replace("fock", "fock_ov") for name in right.arrays if _array_of(name) == "fock"}
+    possible |= {"left/" + name for name in (left.arrays if left is not None else ()) if _array_of(name) in ("t1", "t2")}
+    for name in wanted:
+        if name not in possible:
+            raise UsageError(f"There are no derivatives by {str(name)!r}; these arrays have those by {', '.join(sorted(possible))}.")
+
+
+def _array_of(name: str) -> str:
+    """The array to which a name of derivatives belongs, without the side and the spins."""
+    return re.sub("_[ab]+$", "", name.removeprefix("left/").removeprefix("asym_"))
 
 
 def _log_of(function: LogFunction | None) -> Any:

@@ -119,21 +119,21 @@ def fock_blocks(derivatives: Derivatives, arrays: list[Any], energies: dict[str,
     for array in arrays:
         if array.name in derivatives.bars:
             _add_overlaps(overlaps, array, np.ascontiguousarray(derivatives.bars[array.name]))
-    blocks, accidental = {}, []
+    matrices, accidental = {}, []
     for c, e in energies.items():
         gap = e[:, None] - e
         apart = abs(gap) >= smallest_gap
-        blocks[c] = np.where(apart, overlaps[c] - overlaps[c].T, 0.0) / np.where(apart, 2 * gap, 1.0)
+        matrices[c] = np.where(apart, overlaps[c] - overlaps[c].T, 0.0) / np.where(apart, 2 * gap, 1.0)
         diagonal = np.diag(derivatives.fock_block(c))
-        np.fill_diagonal(blocks[c], diagonal)
+        np.fill_diagonal(matrices[c], diagonal)
         close = [(int(p), int(q)) for p, q in zip(*np.nonzero(np.triu(~apart, 1)))]
         accidental += [(c, *pair) for pair in _without_symmetric(close, diagonal, c, arrays)]
     while accidental:
         apart_from_each_other = _disjoint(accidental)
         for (c, p, q), value in zip(apart_from_each_other, _of_pairs(apart_from_each_other, arrays, energies, options)):
-            blocks[c][p, q] = blocks[c][q, p] = value
+            matrices[c][p, q] = matrices[c][q, p] = value
         accidental = [pair for pair in accidental if pair not in apart_from_each_other]
-    return blocks
+    return matrices
 
 
 def _add_overlaps(overlaps: dict[str, Any], array: Any, bar: Any) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-# Fock matrices, hartree, whose differences come from the convergence of the SCF.
-_SAME_FOCK = 1e-7
+# Fock matrices of the same integrals, hartree, differ less.
+_SAME_FOCK = 1e-9
 
 
 class _Known(NamedTuple):
@@ -43,6 +43,10 @@ class _Known(NamedTuple):
     """That of the electronic energy, [atom, xyz], hartree/bohr."""
     e_ccsd: Any = None
     """The correlation energy of CCSD, hartree; there if `gradient` is."""
+    fock: Any = None
+    """The Fock matrices of the integrals, see _fock_of()."""
+    given: bool = False
+    """True if the caller passed the integrals."""
 
 
 _known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
@@ -63,9 +67,17 @@ class _Point:
             self.t1, self.t2 = (_as_amplitudes(mycc, name, each) for name, each in (("t1", t1), ("t2", t2)))
             refuse_other_guess(l1, l2, self.t1, self.t2)
             self.mycc, self.guess, self.options, self._eris = mycc, (l1, l2), {"verbose": verbose, **options}, eris
-            self.fingerprint = _fingerprint(mycc, self.t1, self.t2, eris, options)
+            self.fingerprint = _fingerprint(mycc, self.t1, self.t2, options)
             known = _known.get(mycc)
-            self.known = known if known is not None and known.fingerprint == self.fingerprint else None
+            same = known is not None and known.fingerprint == self.fingerprint and self._has_integrals_of(known)
+            self.known = known if same else None
+
+    def _has_integrals_of(self, known: _Known) -> bool:
+        """True if the integrals have the same Fock matrices. Two-electron integrals are too large to be compared."""
+        if self._eris is None and not known.given:
+            return True
+        pairs = zip(_fock_of(self.mycc, self._eris), known.fock)
+        return all(np.shape(x) == np.shape(y) and np.allclose(x, y, rtol=0, atol=_SAME_FOCK) for x, y in pairs)
 
     @functools.cached_property
     def eris(self) -> Any:
@@ -118,7 +130,8 @@ class _Point:
     def _lambda(self, derivatives: Derivatives) -> _Known:
         l1, l2 = solved_lambda(self.mycc, self.t1, self.t2, *self.guess, self.eris, derivatives)
         d1 = gamma1(self.mycc, self.t1, self.t2, l1, l2, derivatives._replace(fock={}))
-        return _Known(self.fingerprint, derivatives.e_t, l1, l2, d1)
+        fock = [np.array(each) for each in _fock_of(self.mycc, self.eris)]
+        return _Known(self.fingerprint, derivatives.e_t, l1, l2, d1, fock=fock, given=self._eris is not None)
 
     def _remember(self, known: _Known) -> _Known:
         _known[self.mycc] = known
@@ -135,28 +148,25 @@ def _as_amplitudes(mycc: Any, name: str, given: Any) -> Any:
     return tuple(as_numbers(name, each) for each in values)
 
 
-def _fingerprint(mycc: Any, t1: Any, t2: Any, eris: Any, options: dict[str, Any]) -> tuple[Any, ...]:
-    """A value that changes with the amplitudes, the orbitals, the molecule, the options, and with integrals of another field.
-
-    `eris`: those of the caller; None: those of the SCF. Two-electron integrals are too large to be compared.
-    """
+def _fingerprint(mycc: Any, t1: Any, t2: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+    """A value that changes with the amplitudes, the orbitals, the molecule and the options."""
     contents = hashlib.blake2b()
-    fock = () if eris is None or _is_of_scf(mycc, eris) else eris.fock
-    for values in (t1, t2, mycc.mo_coeff, mycc.get_frozen_mask(), fock):
+    for values in (t1, t2, mycc.mo_coeff, mycc.get_frozen_mask()):
         for each in values if isinstance(values, (tuple, list)) else (values,):
             contents.update(np.ascontiguousarray(each).data)
     facts = sorted((name, repr(value)) for name, value in options.items() if name != "progress")
     return (contents.digest(), mycc.mol.atom_coords().tobytes(), mycc.conv_tol_normt, *facts)
 
 
-def _is_of_scf(mycc: Any, eris: Any) -> bool:
-    """True if the Fock matrices of integrals are those of the canonical orbitals of the SCF."""
-    energies = mycc._scf.mo_energy
-    if energies is None or np.shape(mycc.mo_coeff) != np.shape(mycc._scf.mo_coeff):
-        return False
-    spins = [(eris.fock, energies, mycc.get_frozen_mask())] if is_restricted(mycc) else zip(eris.fock, energies, mycc.get_frozen_mask())
-    return all(np.shape(fock)[0] == active.sum() and np.allclose(fock, np.diag(e[active]), rtol=0, atol=_SAME_FOCK)
-               for fock, e, active in spins)
+def _fock_of(mycc: Any, eris: Any) -> Any:
+    """The Fock matrices of integrals in the orbitals of the object, a list of one or two; eris=None: those of the SCF."""
+    if eris is not None:
+        fock = getattr(eris, "fock", None)
+        return list(fock) if isinstance(fock, (tuple, list)) else [fock]
+    fock, orbitals, active = mycc._scf.get_fock(), mycc.mo_coeff, mycc.get_frozen_mask()
+    if is_restricted(mycc):
+        fock, orbitals, active = [fock], [orbitals], [active]
+    return [c[:, a].T @ f @ c[:, a] for c, f, a in zip(orbitals, fock, active)]
 
 
 @taking(Options)

@@ -220,6 +220,7 @@ def _z_vector(spins: _Spins, right: list[Any]) -> list[Any]:
         parts = [(c[:, o:].T @ v @ c[:, :o]).reshape(-1) for c, o, v in zip(spins.orbitals, spins.occupied, spins.potentials(densities))]
         return (np.concatenate(parts) / gaps).reshape(np.shape(vector))
 
+    failure = None
     residual = start = -np.concatenate([each.reshape(-1) for each in right]) / gaps
     solution, size = np.zeros_like(start), float(np.linalg.norm(start))
     wanted, before = _RESIDUAL * size, np.inf
@@ -228,14 +229,15 @@ def _z_vector(spins: _Spins, right: list[Any]) -> list[Any]:
             break
         try:
             solution = solution + size * np.ravel(krylov(coupling, residual / size, tol=1e-9, max_cycle=100))
-        except RuntimeError:  # its own limit of changes; that of the residual follows
+        except RuntimeError as error:
+            failure = error
             break
         residual = start - solution - coupling(solution)
         before, size = size, float(np.linalg.norm(residual))
     beginning = float(np.linalg.norm(start))
-    if not size <= _LARGEST_RESIDUAL * beginning or not np.isfinite(size):
+    if failure is not None or not size <= _LARGEST_RESIDUAL * beginning or not np.isfinite(size):
         raise UsageError(f"The Z-vector equations do not converge (residual {size:.0e}, at the beginning {beginning:.0e}); converge the "
-                         "SCF more tightly, or test whether it is stable.")
+                         "SCF more tightly, or test whether it is stable.") from failure
     return split(solution)
 
 
