@@ -98,11 +98,11 @@ const trifuse::Block& block_of(Amplitudes& handle, std::int32_t tensor, const st
 }
 
 /// Returns the witnesses of the last check. Checks the amplitudes first if they have not been checked.
-const std::vector<trifuse::Witness>& witnesses(Amplitudes& handle) {
+std::vector<trifuse::Witness> witnesses(Amplitudes& handle) {
   static_assert(static_cast<int>(trifuse::WitnessStatus::passed) == TRIFUSE_WITNESS_PASSED &&
                 static_cast<int>(trifuse::WitnessStatus::unknown) == TRIFUSE_WITNESS_UNKNOWN &&
                 static_cast<int>(trifuse::WitnessStatus::failed) == TRIFUSE_WITNESS_FAILED);
-  if (handle.check) return handle.check->report.witnesses;
+  if (const auto last = handle.check.last()) return last->witnesses;
   if (handle.source->has_integrals()) return check(handle, handle).witnesses;
   throw trifuse::UsageError(
       "These left-hand amplitudes have not been checked; trifuse_run checks them with the integrals of the right-hand "
@@ -121,8 +121,12 @@ void check_size(const trifuse::Block& block, std::int64_t size, const void* numb
 
 void trifuse::c_interface::Amplitudes::forget_outdated_check() {
   if (read == nullptr) return;
-  if (check && has_failed(check->report)) forget_check();
-  if (!check) read->reset_hashes();
+  std::optional<CheckReport> last = check.last();
+  if (last && has_failed(*last)) {
+    forget_check();
+    last.reset();
+  }
+  if (!last) read->reset_hashes();
 }
 
 std::uint64_t trifuse::c_interface::Amplitudes::new_number() {
@@ -130,15 +134,16 @@ std::uint64_t trifuse::c_interface::Amplitudes::new_number() {
   return ++last;
 }
 
-const trifuse::CheckReport& trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals,
-                                                        const trifuse::CheckShare& share) {
+trifuse::CheckReport trifuse::c_interface::check(Amplitudes& amplitudes, const Amplitudes& integrals,
+                                                 const trifuse::CheckShare& share) {
   amplitudes.forget_outdated_check();
-  if (amplitudes.check && amplitudes.check->integrals == integrals.number) return amplitudes.check->report;
+  if (const auto known = amplitudes.check.with(integrals.number)) return *known;
   BoxReaderMark::refuse(amplitudes, "a function that checks");
   BoxReaderMark::refuse(integrals, "a function that checks");
   if (amplitudes.filled != nullptr) amplitudes.filled->check_complete();
-  amplitudes.check = {check_source(*amplitudes.source, *integrals.source, share), integrals.number};
-  return amplitudes.check->report;
+  CheckReport report = check_source(*amplitudes.source, *integrals.source, share);
+  amplitudes.check.set(report, integrals.number);
+  return report;
 }
 
 trifuse::CheckReport trifuse::c_interface::verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input,
@@ -285,7 +290,7 @@ void trifuse_get_witness(trifuse_status* status, trifuse_amplitudes amplitudes, 
                          trifuse_witness* witness) {
   guarded(status, [&] {
     const auto held = checked(amplitudes);
-    const auto& all = witnesses(*held);
+    const auto all = witnesses(*held);
     if (index < 0 || index >= std::ssize(all)) throw trifuse::UsageError("There is no witness with this number.");
     if (witness == nullptr) return;
     constexpr double none = std::numeric_limits<double>::quiet_NaN();

@@ -102,18 +102,19 @@ void guarded(trifuse_status* status, Body body, Door door = Door::library) {
 /// The object of a handle of amplitudes.
 struct Amplitudes {
   std::unique_ptr<TileSource> source;
-  bool described = false;               ///< true: from the caller; false: from files
-  bool in_memory = false;               ///< true: dense arrays in the memory of the caller
-  MemorySource* filled = nullptr;       ///< `source` if the caller sets its blocks, else null
-  WatchedSource* read = nullptr;        ///< `source` if the caller's reader delivers its blocks, else null
-  std::optional<KnownCheck> check;      ///< the last check; absent before it, and after a block was set
-  std::uint64_t number = new_number();  ///< no other amplitudes have it, and these get another one with each change
+  bool described = false;          ///< true: from the caller; false: from files
+  bool in_memory = false;          ///< true: dense arrays in the memory of the caller
+  MemorySource* filled = nullptr;  ///< `source` if the caller sets its blocks, else null
+  WatchedSource* read = nullptr;   ///< `source` if the caller's reader delivers its blocks, else null
+  KnownCheck check;                ///< without a result before the first check, and after a block was set
+  /// No other amplitudes have it, and these get another one with each change.
+  std::atomic<std::uint64_t> number = new_number();
   std::array<std::optional<BlockIndex>, 4> blocks;  ///< [tensor], listed when needed
   std::optional<BlockIndex> exchange_blocks;        ///< blocks {h p|h p}, listed when needed
 
   /// Forgets the check, and checks of other amplitudes that took the integrals of these: numbers may be others now.
   void forget_check() {
-    check.reset();
+    check.set(std::nullopt, 0);
     number = new_number();
   }
   /// Prepares a check. Forgets a failed check of a caller's reader, because the caller may have corrected the numbers.
@@ -222,7 +223,7 @@ std::string text(const char* path);
 /// Returns the result of the check of these amplitudes. Checks them if they have not been checked with these integrals.
 /// Checks amplitudes of a caller's reader again if a witness has failed, because the caller may have corrected them.
 /// `integrals`: amplitudes with the integrals; may be the same object. `share`: see check_source().
-const CheckReport& check(Amplitudes& amplitudes, const Amplitudes& integrals, const CheckShare& share = {});
+CheckReport check(Amplitudes& amplitudes, const Amplitudes& integrals, const CheckShare& share = {});
 /// Checks as check() does, before a use of the amplitudes. Throws InputError if a witness has failed, unless
 /// `trust_input` is set, see enforce_witnesses().
 CheckReport verify(Amplitudes& amplitudes, const Amplitudes& integrals, bool trust_input, const CheckShare& share = {});

@@ -84,9 +84,10 @@ CheckReport check_side(const JobSide& side, const JobSide& right, const CheckSet
         "{}: the numbers were not checked, as the calling program asked; wrong numbers give wrong energies.",
         source.info().path));
   } else {
-    const bool known = side.known != nullptr && *side.known && (*side.known)->integrals == right.number;
-    report = all_of_ranks(ranks, known) ? (*side.known)->report : checked(source, *right.source, settings, ranks);
-    if (side.known != nullptr) *side.known = {report, right.number};
+    const std::optional<CheckReport> known =
+        side.known != nullptr ? side.known->with(right.number) : std::optional<CheckReport>();
+    report = all_of_ranks(ranks, known.has_value()) ? *known : checked(source, *right.source, settings, ranks);
+    if (side.known != nullptr) side.known->set(report, right.number);
     run_collectively(ranks, [&] { enforce_witnesses(report, settings.trust_input); });
   }
   if (ranks != nullptr) {

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cxx/base/clock.hpp"
 #include "cxx/base/communicator.hpp"
@@ -19,10 +21,29 @@
 /// (the program, the C library, the routine of NWChem) runs its jobs with run_job().
 namespace trifuse {
 
-/// The result of a check of amplitudes.
-struct KnownCheck {
-  CheckReport report;
-  std::uint64_t integrals;  ///< `number` of the side whose integrals the check took
+/// The result of the last check of amplitudes. Thread-safe: several jobs may have the same amplitudes.
+class KnownCheck {
+ public:
+  /// Returns the last result; nullopt: there is none.
+  std::optional<CheckReport> last() const {
+    const std::lock_guard lock(mutex_);
+    return report_;
+  }
+  /// Returns the last result if the check took the integrals of the side with this number.
+  std::optional<CheckReport> with(std::uint64_t integrals) const {
+    const std::lock_guard lock(mutex_);
+    return integrals_ == integrals ? report_ : std::nullopt;
+  }
+  void set(std::optional<CheckReport> report, std::uint64_t integrals) {
+    const std::lock_guard lock(mutex_);
+    report_ = std::move(report);
+    integrals_ = integrals;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<CheckReport> report_;
+  std::uint64_t integrals_ = 0;
 };
 
 /// The amplitudes of one side of a job.
@@ -34,7 +55,7 @@ struct JobSide {
   std::function<void()> expect_complete = {};
   /// The result of an earlier check, which the job does not repeat if all ranks have one with the integrals of this
   /// job. The job sets it. Null: there was no check.
-  std::optional<KnownCheck>* known = nullptr;
+  KnownCheck* known = nullptr;
   std::uint64_t number = 0;  ///< another one for other amplitudes, and for the same ones after a change
 };
 

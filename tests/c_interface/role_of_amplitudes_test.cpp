@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/c_interface/c_interface_test_support.hpp"
 #include "tests/c_interface/dense_arrays.hpp"
 
@@ -86,6 +88,16 @@ TEST(RoleOfAmplitudes, LeftOnesAreCheckedWithTheIntegralsOfEachCalculation) {
   const trifuse_status status = run(other, &left);
   EXPECT_EQ(status.code, TRIFUSE_BAD_INPUT) << status.message;
   expect_success(run(one, &left));
+}
+
+TEST(RoleOfAmplitudes, CalculationsInTwoThreadsMayHaveTheSame) {
+  const Held right(right_arrays(), TRIFUSE_CCSD), left(right_arrays(), TRIFUSE_CCSD);
+  const auto run_some = [&](const Held& one, const Held* other) {
+    for (int n = 0; n < 5; ++n) expect_success(run(one, other));
+  };
+  std::thread thread([&] { run_some(right, &left); });
+  run_some(left, &right);
+  thread.join();
 }
 
 }
