@@ -154,7 +154,7 @@ def _run(handles: Handles, amplitudes: list[int], options: Options, following: _
 
 
 def _derivatives(library: _library.Library, calculation: int, wanted: Any) -> tuple[dict[str, npt.NDArray[np.float64]], list[str]]:
-    """The derivatives of a run, and warnings about those that are not there. `wanted`: the option."""
+    """The derivatives of a run, and warnings about absent ones. `wanted`: the option."""
     found: dict[str, npt.NDArray[np.float64]] = {}
     names = None if wanted is None or isinstance(wanted, str) else [str(each) for each in wanted]
     computed = []
