@@ -20,8 +20,7 @@ RunWatch::RunWatch(trifuse_progress progress, void* context) : progress_(progres
   try {
     call(now_);
   } catch (...) {  // other ranks wait for the run of this one, which ends soon
-    failure_ = std::current_exception();
-    stop_ = true;
+    fail();
     return;
   }
   try {
@@ -42,13 +41,16 @@ void RunWatch::call_regularly() {
     try {
       call(now);
     } catch (...) {  // from a function in C++; it cannot pass through this thread
-      lock.lock();
-      failure_ = std::current_exception();
-      stop_ = true;
-      return;
+      return fail();
     }
     lock.lock();
   }
+}
+
+void RunWatch::fail() {
+  const std::lock_guard lock(mutex_);
+  failure_ = std::current_exception();
+  stop_ = true;
 }
 
 void RunWatch::rethrow_failure() const {

@@ -39,6 +39,8 @@ class RunWatch {
   /// Ends the thread.
   void end();
   void call(const RunProgress& now);
+  /// Cancels the run and keeps the exception that is being handled.
+  void fail();
 
   const trifuse_progress progress_;
   void* const context_;
